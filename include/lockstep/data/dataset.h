@@ -1,0 +1,76 @@
+// Dataset: samples by index. One per split.
+#pragma once
+
+#include <filesystem>
+
+#include "lockstep/base/json.h"
+#include "lockstep/base/sha256.h"
+#include "lockstep/component/component.h"
+#include "lockstep/data/fields.h"
+
+namespace lockstep {
+
+/// One sample on its way through a worker: one value a field. Buffers are the worker's scratch or the batch's own slot.
+class Sample {
+ public:
+  struct Value {
+    Shape shape;
+    DType dtype = DType::f32;
+    std::byte* data = nullptr;
+  };
+  std::vector<Value> values;                 // in the order of SampleSpec::fields
+  std::int64_t index = 0;                    // dataset index
+  template <class T>
+  [[nodiscard]] T* as(std::size_t field) { return reinterpret_cast<T*>(values[field].data); }
+  /// A buffer for `field`'s next value; the old one stays readable until the next call for this field. Sets shape and dtype.
+  std::byte* rewrite(std::size_t field, const Shape& s, DType t);
+  /// Where the last stage's value of each field shall lie; null: scratch.
+  void bind(std::size_t field, std::byte* slot, std::size_t bytes);
+
+ private:
+  struct Buffers {
+    std::vector<std::byte> scratch[2];
+    int next = 0;
+    std::byte* slot = nullptr;
+    std::size_t slot_bytes = 0;
+  };
+  std::vector<Buffers> buffers_;
+};
+
+/// One file of a dataset: path relative to the dataset's root, size in bytes, content digest (once known).
+struct ManifestEntry {
+  std::string path;
+  std::uint64_t size = 0;
+  Digest sha256{};
+};
+/// Sorted by the bytes of the path. `digest` covers paths and contents, not where the root lies.
+struct Manifest {
+  std::filesystem::path root;
+  std::vector<ManifestEntry> files;
+  Json generated;                            // what stands in for files where data is generated; null otherwise
+  [[nodiscard]] Digest digest() const;       // hashes what is not hashed yet; throws data naming a file that cannot be read
+};
+
+/// What a factory knows besides its config.
+struct DatasetContext {
+  std::uint64_t seed = 0;
+  std::string_view split;                    // "train", "val", "test" or the id under data.val
+};
+
+class Dataset {
+ public:
+  static constexpr std::string_view kKind = "datasets";
+  virtual ~Dataset() = default;
+  [[nodiscard]] virtual const SampleSpec& spec() const = 0;
+  [[nodiscard]] virtual std::int64_t size() const = 0;
+  /// Writes sample `i` in [0, size()) into `s`, whose values are laid out as spec() says. Called from many threads.
+  virtual void get(std::int64_t i, Sample& s) const = 0;
+  [[nodiscard]] virtual Manifest manifest() const = 0;
+  /// Length for bucketing; 1 where samples have one shape.
+  [[nodiscard]] virtual std::int64_t length(std::int64_t) const { return 1; }
+  /// Where sample `i` comes from, for messages: "train-images-idx3-ubyte.gz, image 17".
+  [[nodiscard]] virtual std::string where(std::int64_t i) const = 0;
+};
+using DatasetDef = ComponentOf<Dataset, const DatasetContext&>;
+
+}  // namespace lockstep
