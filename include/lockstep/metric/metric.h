@@ -26,15 +26,12 @@ class Metric {
   virtual ~Metric() = default;
   /// Per-sample values [n] or [n, k] of a batch, any numeric dtype; no history.
   [[nodiscard]] virtual Tensor rows(const Fields& out, const Fields& batch) const = 0;
-  /// The number people read; sums in f64 with the tree of NUMERICS A4 (use fold_sum). NaN when there are no rows.
+  /// The number people read; sums in f64 with the tree of NUMERICS A4 (base/fold.h). NaN when there are no rows.
   [[nodiscard]] virtual double value(const MetricRows& r) const = 0;
   [[nodiscard]] virtual Direction direction() const = 0;
   [[nodiscard]] virtual std::string_view unit() const { return ""; }   // "%", "", "nats"
   virtual void check(const Fields& out, const Fields& batch) const = 0;
 };
 using MetricDef = ComponentOf<Metric, const MetricContext&>;
-
-/// Sum of doubles with the lanes, chunks and tree of A4 (shared by metrics and loss totals).
-double fold_sum(std::span<const double> v);
 
 }  // namespace lockstep
