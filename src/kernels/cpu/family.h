@@ -91,7 +91,7 @@ void with_exact_fma(A... a) {
 /// The plain loop `Body::run<Fma>(args...)` (marked [[gnu::always_inline]]) with the FMA that this CPU has.
 template <class Body, class... A>
 auto fma_variant(void (*)(A...)) -> void (*)(A...) {
-  return cpu_has_fma() ? &with_native_fma<Body, A...> : &with_exact_fma<Body, A...>;
+  return has_fma() ? &with_native_fma<Body, A...> : &with_exact_fma<Body, A...>;
 }
 
 }  // namespace scalar
