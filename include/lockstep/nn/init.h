@@ -7,8 +7,9 @@
 
 namespace lockstep {
 
-/// kaiming_uniform: PyTorch's nn.Linear default, U(-b, b), b = 1 / sqrt(fan_in) (fan_in: product of all axes but the first).
-/// bias_uniform: U(-b, b) with the fan_in given separately. Sources: He et al. 2015; torch.nn.Linear.reset_parameters.
+/// kaiming_uniform: PyTorch's default for nn.Linear (kaiming_uniform_ with a = sqrt(5)): U[-b, b), b = 1 / sqrt(fan_in),
+/// fan_in the product of all axes but the first. bias_uniform: U[-b, b) with the fan_in given separately.
+/// Sources: He et al. 2015; torch.nn.Linear.reset_parameters. The distributions are PyTorch's, the values are ours.
 struct Init {
   enum class Kind : std::uint8_t { zeros, ones, kaiming_uniform, bias_uniform, normal } kind = Kind::zeros;
   double value = 0;                                     // bias_uniform: fan_in; normal: standard deviation
@@ -18,7 +19,9 @@ struct Init {
   static constexpr Init bias_uniform(std::int64_t fan_in) { return {Kind::bias_uniform, static_cast<double>(fan_in)}; }
   static constexpr Init normal(double std) { return {Kind::normal, std}; }
 };
-/// Fills the contiguous f32 or f64 tensor `t` (element e of the stream is counter block e / 4, word e % 4).
+/// Fills the contiguous f32 or f64 tensor `t`. Element e takes word e % 4 of the block with counter {e / 4, 0, 0, 0} (its high
+/// half in the second word) and the key (seed, "init", name); normal: words 0, 1 give elements 0, 1 and words 2, 3 elements
+/// 2, 3 (normal_pair). Computed in f64 and rounded once.
 void initialize(Tensor& t, Init init, std::uint64_t seed, std::string_view canonical_name);
 
 }  // namespace lockstep
