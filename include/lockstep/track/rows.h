@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lockstep/base/direction.h"
+
 namespace lockstep {
 
 /// `interrupted`: the process died without a final commit; the run can be resumed. `stopped`: it ended early on purpose,
@@ -16,9 +18,6 @@ enum class RunStatus : std::uint8_t { running, finished, stopped, failed, interr
 std::string_view text(RunStatus status);
 /// The inverse of text(); nothing for any other word.
 std::optional<RunStatus> parse_run_status(std::string_view word);
-
-/// Whether a smaller or a larger value of a metric is better.
-enum class Direction : std::uint8_t { lower, higher, none };
 
 /// What a run says about one of its metrics before it logs it.
 struct MetricInfo {

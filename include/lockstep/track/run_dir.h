@@ -53,12 +53,12 @@ Json run_record(const RunRow& run, Json identity, Json data, Json environment);
 RunRow run_from_record(const Json& record);
 
 /// What a checkpoint (or exported model) says of itself.
-struct CheckpointInfo {
+struct CheckpointFacts {
   std::int64_t step = 0, epoch = 0;
   std::string state_hash, chain_hash;
 };
 /// Reads the header of a file; nothing when it is damaged or does not say. Handed in, since this layer knows no formats.
-using CheckpointProbe = std::function<std::optional<CheckpointInfo>(const std::string& path)>;
+using CheckpointProbe = std::function<std::optional<CheckpointFacts>(const std::string& path)>;
 
 struct ReapResult {
   std::string run;

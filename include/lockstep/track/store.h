@@ -15,20 +15,21 @@
 
 namespace lockstep {
 
+/// What a segment knows of its own work, so far or at its end.
+struct SegmentEnd {
+  std::int64_t segment = 0, ended_ns = 0, last_step = 0, train_samples = 0, peak_rss_bytes = 0;
+  double wall_s = 0, train_s = 0;
+  double step_ms_median = std::numeric_limits<double>::quiet_NaN();
+  std::optional<int> exit_code{};
+};
+
 /// Step 6 of the commit protocol: what becomes true together once the checkpoint file is in place.
 struct CheckpointCommit {
   std::int64_t step = 0, epoch = 0;
   std::string state_hash, chain_hash;
   std::span<const ArtifactRow> artifacts{};  // replace rows of equal path
   std::string identity{};                    // non-empty: the digest, now with the data digests
-};
-
-/// What a segment knows at its end.
-struct SegmentEnd {
-  std::int64_t segment = 0, ended_ns = 0, last_step = 0, train_samples = 0, peak_rss_bytes = 0;
-  double wall_s = 0, train_s = 0;
-  double step_ms_median = std::numeric_limits<double>::quiet_NaN();
-  std::optional<int> exit_code{};
+  std::optional<SegmentEnd> segment{};       // so far, in case this process is killed (ended_ns 0)
 };
 
 /// Step 9: the end of a run's work, in one transaction.
