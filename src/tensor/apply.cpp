@@ -261,7 +261,7 @@ Tensors apply(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) {
     if (op.mutates != 0)
       for (std::size_t i = 0; i < in.size(); ++i)
         if (((op.mutates >> i) & 1U) != 0 && in[i].defined()) in[i].storage()->touch();
-  } else if (op.view || (device == Device::meta && row.has_kernel)) {
+  } else if ((op.view && result[0].view) || (device == Device::meta && row.has_kernel)) {
     out = make_outputs(result, in, device);
   } else if (op.reference != nullptr) {
     out = run_reference(op, in, attrs);

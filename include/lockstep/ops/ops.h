@@ -14,6 +14,8 @@ Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 Tensor add_scalar(const Tensor& x, double s);
 Tensor mul_scalar(const Tensor& x, double s);
+
+// unary.cpp
 Tensor neg(const Tensor& x);
 Tensor abs(const Tensor& x);
 Tensor sign(const Tensor& x);
@@ -25,7 +27,6 @@ Tensor sqrt(const Tensor& x);
 Tensor sin(const Tensor& x);
 Tensor cos(const Tensor& x);
 Tensor erf(const Tensor& x);
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 
 // activation.cpp
 Tensor relu(const Tensor& x);
@@ -40,6 +41,7 @@ Tensor lt(const Tensor& a, const Tensor& b);
 Tensor le(const Tensor& a, const Tensor& b);
 Tensor gt(const Tensor& a, const Tensor& b);
 Tensor ge(const Tensor& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);      // condition is bool; a and b have one dtype
 
 // view.cpp: share storage
 Tensor reshape(const Tensor& x, const Shape& s);   // one extent may be -1; copies when the layout forces it
@@ -71,11 +73,13 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);     //
 // softmax.cpp: over the last axis
 Tensor softmax(const Tensor& x);
 Tensor log_softmax(const Tensor& x);
+
+// loss.cpp
 /// Per-row loss [n] of logits [n, c] and target [n] (i64); weight [c]?; rows with target == ignore_index are 0.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, double label_smoothing, std::int64_t ignore_index);
 Tensor bce_with_logits(const Tensor& logits, const Tensor& target);           // elementwise
 
-// normalization.cpp: x [n, c] or [n, c, l] -> {y, mean [c], biased variance [c]}
+// normalization.cpp: batch statistics of x [n, c] or [n, c, l] -> {y, mean [c], biased variance [c]}
 Tensors batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 
 // dropout.cpp
