@@ -13,14 +13,14 @@
 // and the second once, for the baseline: plain loops in `namespace lockstep::scalar`, the entry points that take a
 // KernelCall, and the table `kernels_cpu_<family>`. An entry point unpacks the call into plain values and calls
 //   pick(LOCKSTEP_ISA(leaf))(...)        or, where the plain loop uses FMA:  pick(LOCKSTEP_FMA_ISA(leaf))(...)
-// Leaf names are unique in the whole folder. Leaf functions take plain pointers and numbers only: a std template or a header's inline function that is first
-// instantiated inside a vector region may keep that region's instructions and then run on a CPU without them.
+// Leaf names are unique in the whole folder. Leaf functions take plain pointers and numbers only: a std template or a
+// header's inline function that is first instantiated inside a vector region may keep that region's instructions and
+// then run on a CPU without them.
 #pragma once
 
-#include <bit>
-#include <cmath>
 #include <cstdint>
 
+#include "lockstep/base/math.h"
 #include "lockstep/kernels/cpu.h"
 #include "lockstep/tensor/kernel.h"
 
@@ -45,36 +45,10 @@ struct NativeFma {
   [[gnu::always_inline]] static double mul_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
 };
 
-/// a + b rounded to odd: the exact sum if it is representable, else the neighbour whose last bit is one.
-/// A second rounding to a shorter format then gives what one rounding of the exact sum would.
-inline double add_to_odd(double a, double b) {
-  const double s = a + b;
-  const double back = s - a;
-  const double rest = (a - (s - back)) + (b - back);
-  const auto bits = std::bit_cast<std::uint64_t>(s);
-  if (rest == 0 || (bits & 1U) != 0 || !std::isfinite(s)) return s;
-  const bool outward = (rest > 0) == (s > 0);
-  return std::bit_cast<double>(outward ? bits + 1 : bits - 1);
-}
-
-/// The same function without the instruction, from IEEE double arithmetic alone.
+/// The same function without the instruction.
 struct ExactFma {
-  static float mul_add(float a, float b, float c) {
-    return static_cast<float>(add_to_odd(static_cast<double>(a) * static_cast<double>(b), static_cast<double>(c)));
-  }
-  /// Boldo and Melquiond, "Emulation of FMA and correctly rounded sums" (2008): exact while no part over- or
-  /// underflows; outside that range the C library's correctly rounded function stands in.
-  static double mul_add(double a, double b, double c) {
-    const double product = a * b;
-    const auto middle = [](double x) { const double m = std::fabs(x); return m > 0x1p-400 && m < 0x1p400; };
-    if (!middle(a) || !middle(b) || (c != 0 && !middle(c))) return std::fma(a, b, c);
-    const auto head = [](double x) { const double t = x * 134217729.0; return t - (t - x); };
-    const double ah = head(a), al = a - ah, bh = head(b), bl = b - bh;
-    const double low = ((ah * bh - product) + ah * bl + al * bh) + al * bl;
-    const double t = c + low, t_back = t - c, t_rest = (c - (t - t_back)) + (low - t_back);
-    const double v = product + t, v_back = v - product, v_rest = (product - (v - v_back)) + (t - v_back);
-    return v + add_to_odd(t_rest, v_rest);
-  }
+  static float mul_add(float a, float b, float c) { return fma_emulated(a, b, c); }
+  static double mul_add(double a, double b, double c) { return fma_emulated(a, b, c); }
 };
 
 template <class Body, class... A>
