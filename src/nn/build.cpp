@@ -4,6 +4,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/text.h"
 #include "lockstep/nn/module.h"
+#include "lockstep/nn/spec.h"
 
 namespace lockstep {
 namespace {
@@ -101,18 +102,6 @@ Tensors Chain::run(std::span<const Tensor> in) const {
   Tensors x(in.begin(), in.end());
   for (const auto& m : modules_) x = (*m)(x);
   return x;
-}
-
-std::vector<Meta> input_metas(const SampleSpec& spec, std::int64_t rows) {
-  std::vector<Meta> out;
-  for (const FieldSpec& f : spec.fields) {
-    if (f.role != FieldRole::input) continue;
-    Shape s{rows};
-    for (const std::int64_t d : f.shape) s.push_back(d);
-    out.push_back({s, f.dtype, {}});
-  }
-  if (out.empty()) fail(Category::usage, "the data has no field with the role input; a model needs one to read");
-  return out;
 }
 
 BuiltModel build_model(const Ref<ModelDef>& what, const SampleSpec& spec, std::uint64_t seed, DType dtype, Device device, std::int64_t rows) {

@@ -1,12 +1,11 @@
 // Metric: values per sample, folded into one number over the whole dataset; batch size never matters.
 #pragma once
 
+#include "lockstep/base/direction.h"
 #include "lockstep/component/component.h"
 #include "lockstep/data/fields.h"
 
 namespace lockstep {
-
-enum class Direction : std::uint8_t { higher, lower };
 
 /// All rows of a pass in dataset order: [n, k] in f64.
 struct MetricRows {
@@ -33,5 +32,8 @@ class Metric {
   virtual void check(const Fields& out, const Fields& batch) const = 0;
 };
 using MetricDef = ComponentOf<Metric, const MetricContext&>;
+
+/// Mean over the rows of one column (A4); NaN when there are none.
+double mean_of(const MetricRows& r);
 
 }  // namespace lockstep

@@ -135,9 +135,6 @@ class Chain {
   std::vector<Meta> out_;
 };
 
-/// "input" fields of the spec as a model sees them, with a batch axis of `rows`.
-std::vector<Meta> input_metas(const SampleSpec& spec, std::int64_t rows);
-
 /// A model and the metas of its outputs for `rows` rows.
 struct BuiltModel {
   std::unique_ptr<Model> module{};

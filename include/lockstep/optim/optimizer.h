@@ -12,8 +12,13 @@ namespace lockstep {
 /// Keys every optimizer has, beside its own.
 struct OptimCommon {
   double lr = 1e-3;                                     // > 0
-  Ref<ScheduleDef> schedule;                            // default: constant
+  Ref<ScheduleDef> schedule{};                          // default: constant
 };
+inline constexpr Field kOptimCommonFields[] = {
+    field<&OptimCommon::lr>("lr", "Learning rate: the step size that the schedule scales.").above(0),
+    field<&OptimCommon::schedule>("schedule", "How lr changes over the steps.").otherwise("constant"),
+};
+constexpr std::span<const Field> fields_of(const OptimCommon*) { return kOptimCommonFields; }
 
 /// One parameter's turn: same shape and dtype throughout.
 struct OptimSlot {
@@ -29,6 +34,7 @@ struct StepInfo {
 class Optimizer {
  public:
   static constexpr std::string_view kKind = "optimizers";
+  static constexpr std::string_view kWord = "optim";
   using Common = OptimCommon;
   virtual ~Optimizer() = default;
   /// Names of the per-parameter state, PyTorch's: "momentum_buffer", "exp_avg", "exp_avg_sq".

@@ -13,6 +13,11 @@ struct Counters {
 struct ScheduleCommon {
   std::int64_t warmup_steps = 0;                        // linear from lr/warmup_steps to lr over the first steps
 };
+inline constexpr Field kScheduleCommonFields[] = {
+    field<&ScheduleCommon::warmup_steps>("warmup_steps", "Optimizer steps over which lr grows linearly: lr/warmup_steps at the first, lr at the last.")
+        .in(0, 9007199254740991.0),
+};
+constexpr std::span<const Field> fields_of(const ScheduleCommon*) { return kScheduleCommonFields; }
 
 class Schedule {
  public:
@@ -26,7 +31,7 @@ class Schedule {
 };
 using ScheduleDef = ComponentOf<Schedule>;
 
-/// lr at optimizer step `step` (0-based): warm-up, then base * factor.
+/// lr at optimizer step `step` (0-based): base * (step + 1) / warmup_steps during warm-up, then base * factor.
 double scheduled_lr(const Schedule& s, const ScheduleCommon& common, double base, std::int64_t step, const Counters& c);
 
 }  // namespace lockstep
