@@ -32,16 +32,15 @@ bool read(const Node& n, T& out, Reader& r) {
   return read_value(kType<T>, Bounds{}, n, &out, r);
 }
 
-/// Reads a component of a kind: a name, a map with `name`, or, when `in_list`, a map of one name to its keys.
-bool read_component(const KindInfo& kind, const Node& n, bool in_list, AnyRef& out, Reader& r);
-
-/// What a written component node chooses, before its keys are read.
-struct Choosing {
-  std::string name{};            // empty: none was found, and that was reported
-  Origin origin{};               // of the name
-  const Node* body = nullptr;    // the map with the component's keys; null: no keys
-  const Node* outer = nullptr;   // the map with id, from, coef, repeat; may equal body; null: none
+/// Where a component stands, which decides what may stand beside it.
+enum class Place : std::uint8_t {
+  single,  // the value of a key: nothing
+  entry,   // one of several that are named by keys: coef
+  item,    // an item of a list: id, from, coef, repeat; and `{linear: {...}}` is allowed
 };
+/// Reads a component of a kind: a name, a map with `name`, a map with one of the kind's marks or, as an item, a map
+/// of one name to its keys.
+bool read_component(const KindInfo& kind, const Node& n, Place place, AnyRef& out, Reader& r);
 
 /// The merge rules of a root struct whose fields are `root`: which keys are common to a kind, which key implies a
 /// component. Both arguments must outlive the result.

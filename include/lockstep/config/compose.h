@@ -16,12 +16,15 @@ namespace lockstep {
 /// without it a map is a component when it has a `name`, and only id, from, coef and repeat survive a change of name.
 class MergeRules {
  public:
+  using Path = std::span<const std::string>;  // keys and indices from `root` down
   virtual ~MergeRules() = default;
+  /// True when a component may stand at `path`.
+  [[nodiscard]] virtual bool component_at(const Node& root, Path path) const;
   /// True when `key` beside the component at `path` belongs to the position or the kind, not to the component.
-  [[nodiscard]] virtual bool stays(std::string_view path, std::string_view key) const;
-  /// The component that `map`, a map without `name`, chooses when it is put over a component called `under`
+  [[nodiscard]] virtual bool stays(const Node& root, Path path, std::string_view key) const;
+  /// The component that `map`, a map without `name` at `path`, chooses when it is put over a component called `under`
   /// (empty: over nothing); empty when it chooses none.
-  [[nodiscard]] virtual std::string chosen(std::string_view path, const Node& map, std::string_view under) const;
+  [[nodiscard]] virtual std::string chosen(const Node& root, Path path, const Node& map, std::string_view under) const;
 };
 
 /// A value that a later one replaced.

@@ -86,7 +86,16 @@ std::size_t count_nodes(const Node& n);
 /// `escape_references`: writes `$${` for `${`, so that composing the text again gives the same tree.
 std::string dump(const Node& n, bool escape_references = false);
 
+/// The tree on one line, for messages: `{name: sgd, lr: 0.1}`; cut after `limit` bytes.
+std::string one_line(const Node& n, std::size_t limit = 80);
+
+/// The text with control characters and invisible ones (byte order mark, no-break and zero-width blanks) as `\u00A0`.
+std::string visible(std::string_view text);
+
+/// True when an unquoted scalar of this text would be a number, a boolean or a null in YAML 1.2 or 1.1.
+bool reads_as_other(std::string_view text);
+
 /// `a.b`, with `"..."` around a key that holds a dot or a quote, or is empty. An empty `path` gives the key alone.
-std::string join_path(std::string_view path, std::string_view key);
+std::string key_path(std::string_view path, std::string_view key);
 
 }  // namespace lockstep

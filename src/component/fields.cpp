@@ -1,0 +1,154 @@
+// Reading a map key by key; shared by groups and components.
+#include "component/fields.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "component/choose.h"
+#include "lockstep/base/text.h"
+#include "lockstep/component/canonical.h"
+
+namespace lockstep {
+
+std::string word_list(std::span<const std::string> words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i == 40) return out + fmt::format(", and {} more", words.size() - i);
+    out += (i > 0 ? ", " : "") + words[i];
+  }
+  return out;
+}
+
+std::string value_text(const Type& type, const void* value) {
+  Node n = canonical_value(type, value);
+  return n.is_scalar() ? n.scalar : one_line(n);
+}
+
+namespace {
+
+std::string in_section(const Reader& r) { return r.section.empty() ? "at the top level" : "in " + r.section; }
+
+void report_unknown(std::span<const Target> targets, std::span<const std::string_view> beside, const Key& key,
+                    const Node& value, Reader& r) {
+  std::vector<std::string> words;
+  for (const Target& t : targets) {
+    for (const Field& f : t.fields) {
+      words.emplace_back(f.name);
+      if (!f.one.empty()) words.emplace_back(f.one);
+    }
+  }
+  for (const std::string_view b : beside) words.emplace_back(b);
+  std::string suggestion;
+  if (const auto word = nearest(key.text, words)) {
+    // An override names a whole path: so does the suggestion.
+    const bool from_override = key.origin.source && key.origin.source->kind == Source::Kind::override_;
+    suggestion = from_override ? key_path(r.path, *word) : std::string(*word);
+  }
+  std::string note = words.empty() ? std::string("no keys are accepted here") : "accepted keys: " + word_list(words);
+  if (is_reserved_key(key.text)) {
+    note = fmt::format("'{}' stands beside a component that is an item of a list\n", key.text) + note;
+  }
+  (void)value;
+  r.diagnostics.error(key.origin, key_path(r.path, key.text),
+                      fmt::format("unknown key '{}' {}", visible(key.text), in_section(r)), suggestion, note);
+}
+
+/// One component under the singular key of a Many field.
+bool read_one(const Field& f, const Node& n, void* out, Reader& r) {
+  f.type->clear(out);
+  auto* ref = static_cast<AnyRef*>(f.type->element->add(f.type->add(out, {}), {}));
+  const bool good = read_component(f.type->kind(), n, Place::entry, *ref, r);
+  ref->id = "main";
+  return good;
+}
+
+bool read_default(const Field& f, void* out, Reader& r) {
+  const Node name = Node::make_scalar(std::string(f.default_component));
+  return read_value(*f.type, f.bounds, name, out, r);
+}
+
+bool check_count(const Field& f, const Node& n, void* out, Reader& r) {
+  if (f.type->size == nullptr || (f.min_items == 0 && f.max_items == std::numeric_limits<std::size_t>::max())) return true;
+  const std::size_t size = f.type->size(out);
+  if (size >= f.min_items && size <= f.max_items) return true;
+  const std::string rule = f.max_items == std::numeric_limits<std::size_t>::max() ? fmt::format("at least {}", f.min_items)
+                           : f.min_items == f.max_items                           ? fmt::format("exactly {}", f.min_items)
+                                                       : fmt::format("{} to {}", f.min_items, f.max_items);
+  r.diagnostics.error(n.origin, r.path, fmt::format("'{}' has {} item{}, but must have {}", r.path, size, size == 1 ? "" : "s", rule));
+  return false;
+}
+
+bool read_written(const Field& f, const Node& n, bool as_one, void* value, Reader& r) {
+  AtKey at(r, as_one ? f.one : f.name);
+  void* member = f.member(value);
+  if (as_one) return read_one(f, n, member, r);
+  if (f.type->form == Form::group) r.section = r.path;
+  return read_value(*f.type, f.bounds, n, member, r) && check_count(f, n, member, r);
+}
+
+bool check_only_when(std::span<const Field> fields, const Field& f, const Key& key, const void* value, Reader& r) {
+  const auto other = std::ranges::find(fields, f.only_field, &Field::name);
+  if (f.only_field.empty() || other == fields.end()) return true;
+  const std::string is = value_text(*other->type, member_of(*other, value));
+  if (is == f.only_value) return true;
+  r.diagnostics.error(key.origin, key_path(r.path, f.name),
+                      fmt::format("'{}' has no effect: '{}' is '{}', and it acts only when that is '{}'", f.name,
+                                  f.only_field, is, f.only_value),
+                      {}, fmt::format("remove it, or set {}: {}", key_path(r.path, f.only_field), f.only_value));
+  return false;
+}
+
+bool read_target(const Target& t, const Node* n, const Origin& at, Reader& r) {
+  bool good = true;
+  for (const Field& f : t.fields) {
+    const Node* value = n != nullptr ? n->find(f.name) : nullptr;
+    const Node* one = n != nullptr && !f.one.empty() ? n->find(f.one) : nullptr;
+    if (value != nullptr && one != nullptr) {
+      r.diagnostics.error(n->find_key(f.one)->origin, key_path(r.path, f.one),
+                          fmt::format("'{}' and '{}' are both written", f.one, f.name), {},
+                          fmt::format("'{}: x' is short for one of '{}' with the id main: keep one of them", f.one, f.name));
+      good = false;
+      continue;
+    }
+    if (value != nullptr || one != nullptr) {
+      good &= read_written(f, value != nullptr ? *value : *one, one != nullptr, t.value, r);
+    } else if (!f.default_component.empty()) {
+      good &= read_default(f, f.member(t.value), r);
+    } else if (f.must_be_written || f.type->form == Form::component) {
+      const std::string name = f.one.empty() ? std::string(f.name) : fmt::format("{}' or '{}", f.one, f.name);
+      r.diagnostics.error(at, key_path(r.path, f.name), fmt::format("missing key '{}' {}", name, in_section(r)), {},
+                          fmt::format("{}: {}", f.name, f.doc));
+      good = false;
+    }
+  }
+  // After all values are there.
+  for (const Field& f : t.fields) {
+    const Key* key = n != nullptr && good ? n->find_key(f.name) : nullptr;
+    if (key != nullptr) good &= check_only_when(t.fields, f, *key, t.value, r);
+  }
+  return good;
+}
+
+}  // namespace
+
+bool read_fields(std::span<const Target> targets, const Node* n, const Origin& at,
+                 std::span<const std::string_view> beside, Reader& r) {
+  bool good = true;
+  for (std::size_t i = 0; n != nullptr && i < n->keys.size(); ++i) {
+    const std::string& key = n->keys[i].text;
+    const bool known = std::ranges::find(beside, key) != beside.end() ||
+                       std::ranges::any_of(targets, [&](const Target& t) {
+                         return std::ranges::any_of(t.fields, [&](const Field& f) {
+                           return f.name == key || (!f.one.empty() && f.one == key);
+                         });
+                       });
+    if (known) continue;
+    report_unknown(targets, beside, n->keys[i], n->items[i], r);
+    good = false;
+  }
+  for (const Target& t : targets) good &= read_target(t, n, at, r);
+  return good;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,115 @@
+// Reads a component: its name first, then the keys of that one only.
+#include <fmt/core.h>
+
+#include "component/choose.h"
+#include "component/fields.h"
+#include "component/number.h"
+#include "lockstep/base/text.h"
+
+namespace lockstep {
+
+bool legal_id(std::string_view id) {
+  if (id.empty() || !((id[0] >= 'a' && id[0] <= 'z') || (id[0] >= 'A' && id[0] <= 'Z'))) return false;
+  return id.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == std::string_view::npos;
+}
+
+namespace {
+
+bool fail_at(const Node& n, Reader& r, std::string message, std::string note = {}) {
+  r.diagnostics.error(n.origin, r.path, std::move(message), {}, std::move(note));
+  return false;
+}
+
+bool read_id(const Node& n, AnyRef& out, Reader& r) {
+  if (!n.is_scalar() || !legal_id(n.scalar)) {
+    return fail_at(n, r, fmt::format("{} is not an id", n.shown()), "an id begins with a letter and goes on with letters, digits, _ and -");
+  }
+  if (n.scalar == "name" || is_reserved_key(n.scalar)) return fail_at(n, r, fmt::format("'{}' cannot be an id: it is a key of components", n.scalar));
+  out.id = n.scalar;
+  return true;
+}
+
+bool read_from(const Node& n, AnyRef& out, Reader& r) {
+  const auto one = [&](const Node& item) {
+    if (!item.is_scalar()) return fail_at(item, r, fmt::format("'from' names ids, got {}", item.shown()));
+    out.from.push_back(item.scalar);
+    return true;
+  };
+  if (!n.is_list()) return one(n);
+  bool good = true;
+  for (const Node& item : n.items) good &= one(item);
+  return good;
+}
+
+bool read_reserved(const Node& outer, Place place, AnyRef& out, Reader& r) {
+  bool good = true;
+  for (std::size_t i = 0; i < outer.keys.size(); ++i) {
+    const std::string& key = outer.keys[i].text;
+    const Node& value = outer.items[i];
+    AtKey at(r, key);
+    if (key == "coef" && place != Place::single) good &= read_value(kType<double>, Bounds{}, value, &out.coef, r);
+    if (place != Place::item) continue;
+    if (key == "id") good &= read_id(value, out, r);
+    if (key == "from") good &= read_from(value, out, r);
+    if (key == "repeat") good &= read_value(kType<std::int64_t>, Bounds{.low = 1, .high = 1e6}, value, &out.repeat, r);
+  }
+  return good;
+}
+
+bool report_unregistered(const KindInfo& kind, const Chosen& c, Reader& r) {
+  const std::vector<std::string> names = r.registry.names(kind.kind);
+  const auto word = nearest(c.name, names);
+  std::string note = names.empty() ? fmt::format("no {} is registered", kind.word)
+                                   : fmt::format("registered {}: {}", kind.kind, word_list(names));
+  for (const std::string& other : r.registry.kinds()) {
+    const ManifestRow* row = other == kind.kind ? nullptr : r.registry.find(other, c.name);
+    if (row != nullptr) note += fmt::format("\n'{}' is a {}", c.name, row->def->kind->word);
+  }
+  r.diagnostics.error(c.origin, r.path, fmt::format("{} '{}' is not in the registry", kind.word, visible(c.name)),
+                      word ? std::string(*word) : std::string(), note);
+  return false;
+}
+
+}  // namespace
+
+bool read_component(const KindInfo& kind, const Node& n, Place place, AnyRef& out, Reader& r) {
+  const Chosen c = choose(kind, n, place);
+  if (c.name.empty()) return fail_at(n, r, c.why, c.note);
+  const ManifestRow* row = r.registry.find(kind.kind, c.name);
+  if (row == nullptr) return report_unregistered(kind, c, r);
+  out.def = row->def;
+  out.name = row->name;
+  out.origin = c.origin;
+  const std::shared_ptr<void> config = row->def->create();
+  std::vector<Target> targets = {{row->def->fields, config.get()}};
+  std::shared_ptr<void> common;
+  if (kind.common != nullptr) {
+    common = kind.common->create();
+    targets.push_back({kind.common->fields(), common.get()});
+  }
+  std::vector<std::string_view> beside;
+  if (c.body != nullptr && c.body == c.outer) {
+    if (c.body->find("name") != nullptr) beside.emplace_back("name");
+    if (place != Place::single) beside.emplace_back("coef");
+    if (place == Place::item) beside.insert(beside.end(), {"id", "from", "repeat"});
+  }
+  bool good = c.outer == nullptr || read_reserved(*c.outer, place, out, r);
+  const std::string section = std::exchange(r.section, fmt::format("{} '{}'", kind.word, c.name));
+  const Origin& at = c.origin;
+  const bool fields_good = read_fields(targets, c.body, at, beside, r);
+  good &= fields_good;
+  if (fields_good) {
+    std::string problem = row->def->problem(config.get());
+    if (problem.empty() && common != nullptr) problem = kind.common->problem(common.get());
+    if (!problem.empty()) {
+      r.diagnostics.error(at, r.path, fmt::format("{}: {}", r.section, problem));
+      good = false;
+    }
+  }
+  r.section = section;
+  out.config = config;
+  out.common = common;
+  return good;
+}
+
+}  // namespace lockstep

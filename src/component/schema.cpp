@@ -1,0 +1,194 @@
+// JSON Schema of configs.
+#include "lockstep/component/schema.h"
+
+#include <cmath>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "component/fields.h"
+#include "lockstep/component/canonical.h"
+
+namespace lockstep {
+namespace {
+
+class Writer {
+ public:
+  explicit Writer(const Registry& registry) : registry_(registry) {}
+
+  Json type(const Type& t, const Bounds& b) {
+    switch (t.form) {
+      case Form::number: return or_reference(numeric("number", b));
+      case Form::integer: return or_reference(numeric("integer", b));
+      case Form::boolean: return or_reference(Json::object().set("type", "boolean"));
+      case Form::text:
+      case Form::path: return scalar_text();
+      case Form::choice: return or_reference(choices(t));
+      case Form::optional: return any_of({type(*t.element, b), Json::object().set("type", "null")});
+      case Form::list: return array(t.element->form == Form::component ? item(t.element->kind()) : type(*t.element, b));
+      case Form::dict: return Json::object().set("type", "object").set("additionalProperties", type(*t.element, b));
+      case Form::group: return group(t.fields(), t.create().get());
+      case Form::component: return single(t.kind());
+      case Form::components: return any_of({array(item(t.kind())), ids(t.kind())});
+      case Form::one_or_many: return any_of({single(t.kind()), ids(t.kind())});
+      case Form::variant: break;
+    }
+    Json::Array all;
+    for (const Type* a : t.alternatives) all.push_back(type(*a, b));
+    return any_of(std::move(all));
+  }
+
+  Json group(std::span<const Field> fields, const void* defaults) {
+    Json out = Json::object().set("type", "object");
+    Json properties = Json::object();
+    Json required = Json::array();
+    add(fields, defaults, properties, required);
+    out.set("properties", std::move(properties));
+    if (required.size() > 0) out.set("required", std::move(required));
+    return out.set("additionalProperties", false);
+  }
+
+  /// The object form of a component; `reserved` adds id, from, coef, repeat.
+  Json object(const ManifestRow& row, bool with_name, bool reserved) {
+    Json properties = Json::object();
+    Json required = Json::array();
+    if (with_name) {
+      properties.set("name", Json::object().set("const", row.name));
+      required.push("name");
+    }
+    if (reserved) add_reserved(properties);
+    const auto defaults = row.def->create();
+    add(row.def->fields, defaults.get(), properties, required);
+    if (row.def->kind->common != nullptr) {
+      const auto common = row.def->kind->common->create();
+      add(row.def->kind->common->fields(), common.get(), properties, required);
+    }
+    Json out = Json::object().set("type", "object").set("description", row.def->doc).set("properties", std::move(properties));
+    if (required.size() > 0) out.set("required", std::move(required));
+    return out.set("additionalProperties", false);
+  }
+
+  /// Definitions of every kind that was named, and of those that these name.
+  Json definitions() {
+    Json out = Json::object();
+    while (!wanted_.empty()) {
+      const std::string kind = *wanted_.begin();
+      wanted_.erase(wanted_.begin());
+      if (!made_.insert(kind).second) continue;
+      out.set(kind + ".single", alternatives(kind, false));
+      out.set(kind + ".item", alternatives(kind, true));
+    }
+    return out;
+  }
+
+ private:
+  static Json any_of(Json::Array all) { return Json::object().set("anyOf", Json(std::move(all))); }
+  static Json array(Json items) { return Json::object().set("type", "array").set("items", std::move(items)); }
+  static Json or_reference(Json value) {
+    return any_of({std::move(value), Json::object().set("type", "string").set("pattern", "\\$\\{.*\\}")});
+  }
+  /// A text field takes any scalar as it is written.
+  static Json scalar_text() {
+    return Json::object().set("type", Json(Json::Array{"string", "number", "boolean"}));
+  }
+  static Json numeric(std::string_view word, const Bounds& b) {
+    Json out = Json::object().set("type", word);
+    if (std::isfinite(b.low)) out.set(b.open_low ? "exclusiveMinimum" : "minimum", b.low);
+    if (std::isfinite(b.high)) out.set(b.open_high ? "exclusiveMaximum" : "maximum", b.high);
+    return out;
+  }
+  static Json choices(const Type& t) {
+    Json words = Json::array();
+    for (const Choice& c : t.choices) words.push(c.name);
+    return Json::object().set("enum", std::move(words));
+  }
+  Json reference(const std::string& kind, std::string_view form) {
+    wanted_.insert(kind);
+    return Json::object().set("$ref", fmt::format("#/$defs/{}.{}", kind, form));
+  }
+  Json single(const KindInfo& k) { return reference(std::string(k.kind), "single"); }
+  Json item(const KindInfo& k) { return reference(std::string(k.kind), "item"); }
+  Json ids(const KindInfo& k) {
+    return Json::object().set("type", "object").set("additionalProperties", single(k));
+  }
+  static void add_reserved(Json& properties) {
+    properties.set("id", Json::object().set("type", "string"));
+    properties.set("from", Json::object().set("type", Json(Json::Array{"string", "array"})));
+    properties.set("coef", Json::object().set("type", Json(Json::Array{"number", "string"})));
+    properties.set("repeat", Json::object().set("type", Json(Json::Array{"integer", "string"})));
+  }
+
+  void add(std::span<const Field> fields, const void* defaults, Json& properties, Json& required) {
+    for (const Field& f : fields) {
+      Json p = type(*f.type, f.bounds);
+      p.set("description", f.doc);
+      const bool must = default_text_is_required(f);
+      if (must && f.one.empty()) required.push(f.name);
+      if (!must && f.type->form != Form::group && f.default_component.empty()) {
+        p.set("default", to_json(canonical_value(*f.type, member_of(f, defaults))));
+      } else if (!f.default_component.empty()) {
+        p.set("default", f.default_component);
+      }
+      properties.set(f.name, std::move(p));
+      if (!f.one.empty()) properties.set(f.one, single(f.type->kind()).set("description", f.doc));
+    }
+  }
+  static bool default_text_is_required(const Field& f) {
+    return f.must_be_written || (f.type->form == Form::component && f.default_component.empty());
+  }
+
+  Json alternatives(const std::string& kind, bool item) {
+    Json::Array all;
+    Json names = Json::array();
+    std::set<std::string_view> bare;
+    for (const std::string& name : registry_.names(kind)) {
+      const ManifestRow& row = *registry_.find(kind, name);
+      names.push(name);
+      all.push_back(object(row, true, item));
+      if (item) {
+        Json shape = Json::object().set("type", "object");
+        Json properties = Json::object();
+        properties.set(name, any_of({object(row, false, false), Json::object().set("type", "null")}));
+        add_reserved(properties);
+        shape.set("properties", std::move(properties)).set("required", Json(Json::Array{Json(name)}));
+        all.push_back(shape.set("additionalProperties", false));
+      }
+      for (const Mark& mark : row.def->kind->marks) {
+        if (mark.component != name) continue;
+        Json implied = object(row, false, item);
+        all.push_back(implied.set("required", Json(Json::Array{Json(mark.key)})));
+      }
+    }
+    if (names.size() > 0) all.insert(all.begin(), Json::object().set("enum", std::move(names)));
+    return all.empty() ? Json(false) : any_of(std::move(all));
+  }
+
+  const Registry& registry_;
+  std::set<std::string> wanted_, made_;
+};
+
+}  // namespace
+
+Json schema_of(const Type& root, const Registry& registry) {
+  Writer w(registry);
+  const auto defaults = root.create();
+  Json body = w.group(root.fields(), defaults.get());
+  Json& properties = body["properties"];
+  properties.set("extends", Json::object().set("description", "Files that this one builds on, relative to it; later ones win."));
+  properties.set("vars", Json::object().set("type", "object").set("description", "Values for references ${vars.x}."));
+  Json out = Json::object().set("$schema", "https://json-schema.org/draft/2020-12/schema");
+  for (const auto& [key, value] : body.members()) {
+    if (key != "required") out.set(key, value);   // a file that others extend may leave out what is required
+  }
+  return out.set("$defs", w.definitions());
+}
+
+Json component_schema(const ManifestRow& row, const Registry& registry) {
+  Writer w(registry);
+  Json out = Json::object().set("$schema", "https://json-schema.org/draft/2020-12/schema");
+  const Json body = w.object(row, true, false);
+  for (const auto& [key, value] : body.members()) out.set(key, value);
+  return out.set("$defs", w.definitions());
+}
+
+}  // namespace lockstep
