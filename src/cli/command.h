@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -48,6 +47,8 @@ class Console {
   /// Whether --json was given: then stdout takes exactly one document and print() goes to stderr.
   [[nodiscard]] bool json() const { return json_; }
   [[nodiscard]] bool quiet() const { return quiet_; }
+  /// Whether the one document of --json is out.
+  [[nodiscard]] bool printed_json() const { return printed_json_; }
   [[nodiscard]] std::FILE* out() const { return out_; }
   [[nodiscard]] std::FILE* err() const { return err_; }
 
@@ -67,7 +68,7 @@ class Console {
   void write(std::string_view text);
   std::FILE* out_;
   std::FILE* err_;
-  bool json_ = false, quiet_ = false;
+  bool json_ = false, quiet_ = false, printed_json_ = false;
 };
 
 struct CommandDef;

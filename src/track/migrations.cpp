@@ -131,14 +131,15 @@ void migrate(const Database& db, std::span<const Migration> steps) {
     for (const Migration& step : steps) {
       if (step.version <= have) continue;
       db.exec(step.sql);
-      Statement(db, "INSERT INTO schema_version VALUES (?, ?, ?, ?)").run(step.version, step.name, wall_ns(), version());
+      Statement(db, "INSERT INTO schema_version VALUES (?, ?, ?, ?)")
+          .run(step.version, step.name, wall_ns(), version());
     }
     transaction.commit();
   }
   if (have > known) {
     failf(Category::data,
-          "the run store {} has schema version {}, but this lockstep {} knows versions up to {}. Use the newer lockstep "
-          "that wrote it, or name another folder with --runs-dir",
+          "the run store {} has schema version {}, but this lockstep {} knows versions up to {}. Use the newer "
+          "lockstep that wrote it, or name another folder with --runs-dir",
           quote(db.path()), have, version(), known);
   }
 }

@@ -163,7 +163,8 @@ class Reaper {
     const std::vector<std::string> names = files_.list(paths.dir);
     const auto foreign = std::ranges::find_if_not(names, early_file);
     if (foreign != names.end()) {
-      report(name, "kept", fmt::format("it has no run.json, but holds {}, which is not ours to delete", quote(*foreign)));
+      report(name, "kept",
+             fmt::format("it has no run.json, but holds {}, which is not ours to delete", quote(*foreign)));
       return;
     }
     if (!names.empty()) {

@@ -42,8 +42,8 @@ bool is_run_id(std::string_view word) {
   if (word.size() != kForm.size()) return false;
   for (std::size_t i = 0; i < word.size(); ++i) {
     const bool digit = word[i] >= '0' && word[i] <= '9';
-    const bool fits = kForm[i] == 'd' ? digit : kForm[i] == 'a' ? kAlphabet.find(word[i]) != std::string_view::npos : word[i] == '-';
-    if (!fits) return false;
+    const bool letter = kAlphabet.find(word[i]) != std::string_view::npos;
+    if (!(kForm[i] == 'd' ? digit : kForm[i] == 'a' ? letter : word[i] == '-')) return false;
   }
   return true;
 }
@@ -75,8 +75,9 @@ NewRun create_run_dir(FileSystem& files, const std::string& runs_dir) {
 FileLock lock_run(const RunPaths& paths, const SegmentRow* segment) {
   auto lock = FileLock::try_lock(paths.lock());
   if (!lock) {
-    failf(Category::usage, "run {} is at work in another process{}; one run has one owner. Wait for it, or stop it with "
-          "SIGTERM: it then commits and can be resumed",
+    failf(Category::usage,
+          "run {} is at work in another process{}; one run has one owner. Wait for it, or stop it with SIGTERM: it then "
+          "commits and can be resumed",
           quote(file_name(paths.dir)),
           segment == nullptr ? std::string() : fmt::format(" (pid {} on {})", segment->pid, segment->host));
   }

@@ -33,7 +33,8 @@ void raise(const std::string& path, int code, std::string_view detail, std::stri
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       failf(Category::resource,
-            "{}it is locked: another process has been writing to it for more than {} s. Find it (`fuser {}`) or try again",
+            "{}it is locked: another process has been writing to it for more than {} s. Find it (`fuser {}`) or try "
+            "again",
             head, Database::kBusyMs / 1000, path);
     case SQLITE_FULL:
       failf(Category::resource, "{}no space is left on the file system. Free some and try again", head);
@@ -50,8 +51,10 @@ void raise(const std::string& path, int code, std::string_view detail, std::stri
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      failf(Category::data, "{}this user may not write to it or to its folder. Change the permissions or name another "
-            "folder with --runs-dir", head);
+      failf(Category::data,
+            "{}this user may not write to it or to its folder. Change the permissions or name another folder with "
+            "--runs-dir",
+            head);
     case SQLITE_CANTOPEN:
       failf(Category::data, "{}{}. Check that its folder exists and may be written", head, detail);
     default:

@@ -78,7 +78,8 @@ void Store::Impl::put_metric_info(std::int64_t key, std::span<const MetricInfo> 
 }
 
 void Store::Impl::put_artifacts(std::int64_t key, std::span<const ArtifactRow> artifacts) const {
-  Statement insert(db, "INSERT OR REPLACE INTO artifacts (run, path, kind, step, hash, bytes) VALUES (?, ?, ?, ?, ?, ?)");
+  Statement insert(db,
+                   "INSERT OR REPLACE INTO artifacts (run, path, kind, step, hash, bytes) VALUES (?, ?, ?, ?, ?, ?)");
   for (const ArtifactRow& a : artifacts) insert.run(key, a.path, a.kind, a.step, a.hash, a.bytes);
 }
 

@@ -98,8 +98,9 @@ RunRow Store::find_run(std::string_view word) const {
     words.push_back(r.id);
   }
   const auto near = nearest(word, words);
-  failf(Category::usage, "there is no run {} in {} ({} runs){}. A run is named by its id, the start of its id, its name "
-        "(the newest) or `last`",
+  failf(Category::usage,
+        "there is no run {} in {} ({} runs){}. A run is named by its id, the start of its id, its name (the newest) or "
+        "`last`",
         quote(word), quote(impl_->runs_dir), all.size(),
         near ? fmt::format("; did you mean {}?", quote(*near)) : std::string());
 }

@@ -1,0 +1,80 @@
+// One invocation of lockstep, and the one catch.
+#include "cli/run.h"
+
+#include <cstdlib>
+#include <new>
+
+#include "cli/parse.h"
+#include "lockstep/base/error.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::string_view kReport =
+    "this is a bug in lockstep: please report it with the command, the config and this message";
+
+// The message on stderr, and on stdout as the document that --json promised.
+int report(Console& console, bool json, std::string_view category, int code, const std::string& message,
+           const std::vector<std::string>& frames) {
+  // Diagnostics of a config already say "file:line:column: error: ..." line by line.
+  const bool labelled = message.substr(0, message.find('\n')).find(": error: ") != std::string::npos;
+  std::string text = fmt::format("{}{}{}", labelled ? "" : "error: ", message, message.ends_with('\n') ? "" : "\n");
+  for (const std::string& frame : frames) text += fmt::format("  {}\n", frame);
+  std::fflush(console.out());
+  std::fwrite(text.data(), 1, text.size(), console.err());
+  if (json && !console.printed_json()) {
+    try {
+      console.print_json(error_json(category, code, message, frames));
+      console.flush();
+    } catch (...) {
+      // stdout is what failed; stderr and the exit code have said so.
+    }
+  }
+  return code;
+}
+
+}  // namespace
+
+Json error_json(std::string_view category, int exit_code, std::string_view message,
+                const std::vector<std::string>& frames) {
+  Json list = Json::array();
+  for (const std::string& frame : frames) list.push(frame);
+  return Json::object().set(
+      "error", Json::object()
+                   .set("category", category)
+                   .set("exit_code", exit_code)
+                   .set("message", message)
+                   .set("frames", std::move(list)));
+}
+
+int run_cli(std::span<const std::string> arguments, std::span<const CommandDef* const> commands, Console& console,
+            void (*prepare)()) {
+  const bool json = asks_json(arguments);
+  try {
+    const char* runs = std::getenv("LOCKSTEP_RUNS");
+    const Invocation invocation = parse(arguments, commands, runs == nullptr ? "" : runs);
+    int code = 0;
+    if (invocation.command == nullptr) {
+      console.print(invocation.text);
+    } else {
+      console.set_json(invocation.json);
+      console.set_quiet(invocation.quiet);
+      prepare();
+      code = invocation.command->run(invocation.args, console);
+    }
+    console.flush();
+    return code;
+  } catch (const Error& error) {
+    std::string message = error.message;
+    if (error.category == Category::internal) message += fmt::format("\n{}", kReport);
+    return report(console, json, text(error.category), exit_code(error.category), message, error.frames);
+  } catch (const std::bad_alloc&) {
+    return report(console, json, "resource", exit_code(Category::resource),
+                  "out of memory. Use a smaller batch, or free memory and resume the run", {});
+  } catch (const std::exception& error) {
+    return report(console, json, "internal", exit_code(Category::internal),
+                  fmt::format("{}\n{}", error.what(), kReport), {});
+  }
+}
+
+}  // namespace lockstep
