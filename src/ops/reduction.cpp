@@ -85,6 +85,12 @@ Tensors amax_vjp(const Vjp& c) {
 }
 Tensors total_vjp(const Vjp& c) { return {expand(cast(c.grad[0], c.in[0].dtype()), c.in[0].shape())}; }
 
+Tensors sum_squares_reference(std::span<const Tensor> in, const Attrs&) {
+  const Tensor wide = cast(in[0], DType::f64);
+  return {total(mul(wide, wide))};
+}
+Tensors sum_squares_vjp(const Vjp& c) { return {mul(c.in[0], cast(mul_scalar(c.grad[0], 2), c.in[0].dtype()))}; }
+
 Tensor divided(const Tensor& x, double n) { return div(x, constant_like(x, n)); }
 
 Tensors mean_reference(std::span<const Tensor> in, const Attrs& attrs) {
@@ -168,7 +174,7 @@ constexpr SamplesFn sum_samples = nullptr, mean_samples = nullptr, var_samples =
 constexpr BadSamplesFn bad_axes = nullptr, bad_amax = nullptr, bad_var = nullptr, bad_argmax = nullptr, kBad = nullptr;
 #endif
 
-enum : std::size_t { kSum, kMean, kVar, kAmax, kArgmax, kTotal };
+enum : std::size_t { kSum, kMean, kVar, kAmax, kArgmax, kTotal, kSumSquares };
 constexpr OpDef kOps[] = {
     {.name = "sum", .doc = "Sum over axes in the order of A4; 0 over no elements.", .inputs = kX, .attrs = kAxesAttrs, .infer = infer_sum,
      .vjp = sum_vjp, .flops = flops_input, .onnx = "ReduceSum", .samples = sum_samples, .bad_samples = bad_axes},
@@ -184,6 +190,9 @@ constexpr OpDef kOps[] = {
      .samples = argmax_samples, .bad_samples = bad_argmax},
     {.name = "total", .doc = "Sum of all elements as a float64 scalar, accumulated in float64 with the tree of A4 (A5).", .inputs = kX,
      .infer = infer_total, .vjp = total_vjp, .flops = flops_input, .samples = total_samples, .bad_samples = kBad},
+    {.name = "sum_squares", .doc = "Sum of squares as a float64 scalar: each element widened, squared by a plain product, added with the tree of A4 (A5).",
+     .inputs = kX, .infer = infer_total, .reference = sum_squares_reference, .vjp = sum_squares_vjp, .saves = Save::inputs, .flops = flops_input,
+     .samples = total_samples, .bad_samples = kBad},
 };
 
 }  // namespace
@@ -199,6 +208,7 @@ Tensor amax(const Tensor& x, const Shape& axes, bool keepdim) { return apply1(kO
 Tensor argmax(const Tensor& x, std::int64_t axis, bool keepdim) {
   return apply1(kOps[kArgmax], {x}, {static_cast<std::int64_t>(normalize_axis(axis, x.rank(), "argmax")), keepdim});
 }
+Tensor sum_squares(const Tensor& x) { return apply1(kOps[kSumSquares], {x}); }
 Tensor total(const Tensor& x) { return apply1(kOps[kTotal], {x}); }
 
 }  // namespace lockstep

@@ -253,7 +253,8 @@ Tensors apply(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) {
   Tensors out;
   const KernelDef* kernel = nullptr;
   bool own = true, composed = false;   // own: `out` are fresh handles
-  if (!op.view && device != Device::meta)
+  const bool dry = device == Device::meta;   // shapes and dtypes only, no history
+  if (!op.view && !dry)
     kernel = row.kernels[static_cast<std::size_t>(device)][static_cast<std::size_t>(key_dtype(in, result))];
   if (kernel != nullptr) {
     out = make_outputs(result, in, device);
@@ -261,7 +262,7 @@ Tensors apply(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) {
     if (op.mutates != 0)
       for (std::size_t i = 0; i < in.size(); ++i)
         if (((op.mutates >> i) & 1U) != 0 && in[i].defined()) in[i].storage()->touch();
-  } else if ((op.view && result[0].view) || (device == Device::meta && row.has_kernel)) {
+  } else if (dry || (op.view && result[0].view)) {
     out = make_outputs(result, in, device);
   } else if (op.reference != nullptr) {
     out = run_reference(op, in, attrs);
@@ -272,7 +273,7 @@ Tensors apply(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) {
   }
   if (scope.profiler != nullptr) scope.profiler->after(op, out);
   if (scope.detect_anomaly) check_finite(op, out);
-  if (history && scope.grad && !composed && op.gradient != Gradient::none) record(op, in, metas.view(), attrs, out, own);
+  if (history && scope.grad && !composed && !dry && op.gradient != Gradient::none) record(op, in, metas.view(), attrs, out, own);
   if (scope.tracer != nullptr) scope.tracer->record(op, in, attrs, out);
   return out;
 }

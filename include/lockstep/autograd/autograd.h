@@ -1,6 +1,8 @@
 // The one reverse walk, and the checker that compares it with finite differences.
 #pragma once
 
+#include <functional>
+
 #include "lockstep/tensor/op.h"
 
 namespace lockstep {
@@ -15,6 +17,15 @@ struct GradOptions {
 /// contributions to one tensor are added in the order of the edges; broadcasts are undone here, once.
 /// Throws usage: total needs no gradient; an input is unused (names it); a saved tensor was overwritten; graph already released.
 Tensors gradients(const Tensor& total, std::span<const Tensor> inputs, const GradOptions& o = {}, const Tensor& seed = {});
+
+/// The same for several roots at once: the derivative of sum_i <seeds[i], roots[i]>. Roots without history add nothing.
+Tensors gradients_of(std::span<const Tensor> roots, std::span<const Tensor> seeds, std::span<const Tensor> inputs, const GradOptions& o = {});
+
+/// Calls `f` with the complete gradient of `t` in every walk that reaches it; a defined result replaces the gradient.
+/// Hooks of one tensor run in the order in which they were added. Throws usage when `t` has no history.
+std::uint64_t add_hook(const Tensor& t, std::function<Tensor(const Tensor&)> f);
+/// Forgets a hook; an unknown id is ignored.
+void remove_hook(const Tensor& t, std::uint64_t id);
 
 /// Compares gradients with central differences in f64. Returns an empty string, or what disagrees (input, element, both values).
 /// `f` maps the inputs to one tensor of any shape; a fixed keyed projection makes it a scalar.

@@ -65,6 +65,7 @@ Tensor var(const Tensor& x, const Shape& axes = {}, bool keepdim = false, bool u
 Tensor amax(const Tensor& x, const Shape& axes = {}, bool keepdim = false);
 Tensor argmax(const Tensor& x, std::int64_t axis, bool keepdim = false);      // i64; ties: lowest index
 Tensor total(const Tensor& x);                     // f64 scalar, accumulated in f64 (NUMERICS A5)
+Tensor sum_squares(const Tensor& x);               // f64 scalar: elements widened, squared and accumulated in f64
 
 // linalg.cpp
 Tensor matmul(const Tensor& a, const Tensor& b);   // [m, k] x [k, n] -> [m, n]; any strides (A3)
