@@ -1,0 +1,73 @@
+// NH-128: the scalar reference, quick enough for records of a few hundred bytes.
+#include "lockstep/base/nh128.h"
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/philox.h"
+
+namespace lockstep {
+
+namespace {
+
+constexpr PhiloxKey kNhKey{0x4c536e68, 0x31323821};  // "LSnh", "128!"
+
+std::array<NhKeys, kNhBlockPairs> make_table() {
+  std::array<NhKeys, kNhBlockPairs> table;
+  for (std::size_t i = 0; i < kNhBlockPairs; ++i) table[i] = philox(kNhKey, {static_cast<std::uint32_t>(i), 0, 0, 0});
+  return table;
+}
+
+// Adds `pairs` pairs that lie within one block.
+void add_pairs(const std::byte* data, const NhKeys* keys, const NhKeys& block, std::size_t pairs, Nh128& sum) {
+  for (std::size_t p = 0; p < pairs; ++p, data += 8) {
+    std::uint32_t x[2];
+    std::memcpy(x, data, 8);
+    const NhKeys& k = keys[p];
+    sum.a += std::uint64_t{x[0] + (k[0] + block[0])} * (x[1] + (k[1] + block[1]));
+    sum.b += std::uint64_t{x[0] + (k[2] + block[2])} * (x[1] + (k[3] + block[3]));
+  }
+}
+
+}  // namespace
+
+const std::array<NhKeys, kNhBlockPairs>& nh128_table() {
+  static const std::array<NhKeys, kNhBlockPairs> table = make_table();
+  return table;
+}
+
+NhKeys nh128_block_key(std::uint64_t j) {
+  return philox(kNhKey, {static_cast<std::uint32_t>(j), static_cast<std::uint32_t>(j >> 32), 0, 1});
+}
+
+Nh128 nh128(std::span<const std::byte> bytes, std::uint64_t first) {
+  if (first % 2 != 0) failf(Category::internal, "NH-128 records start at even word positions; this one at {}", first);
+  const auto& table = nh128_table();
+  Nh128 sum;
+  std::uint64_t pair = first / 2;
+  const std::byte* data = bytes.data();
+  std::size_t whole = bytes.size() / 8;
+  const std::size_t tail = bytes.size() % 8;
+  NhKeys block = nh128_block_key(pair / kNhBlockPairs);
+  const auto add = [&](const std::byte* from, std::size_t count) {
+    while (count > 0) {
+      const std::size_t at = pair % kNhBlockPairs, now = std::min(count, kNhBlockPairs - at);
+      add_pairs(from, &table[at], block, now, sum);
+      from += 8 * now;
+      count -= now;
+      pair += now;
+      if (pair % kNhBlockPairs == 0) block = nh128_block_key(pair / kNhBlockPairs);
+    }
+  };
+  add(data, whole);
+  if (tail != 0) {
+    std::byte last[8] = {};
+    std::memcpy(last, data + 8 * whole, tail);
+    add(last, 1);
+  }
+  return sum;
+}
+
+Nh128 nh128_words(std::span<const std::uint32_t> words, std::uint64_t first) {
+  return nh128(std::as_bytes(words), first);
+}
+
+}  // namespace lockstep
