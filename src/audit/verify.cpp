@@ -1,0 +1,157 @@
+// Repeats runs in a folder of their own and compares chains.
+#include "lockstep/audit/verify.h"
+
+#include <filesystem>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/text.h"
+#include "lockstep/runtime/train.h"
+#include "lockstep/state/chain.h"
+#include "lockstep/track/run_dir.h"
+
+namespace lockstep {
+namespace {
+
+/// A folder below the system's temporary one, removed with everything that the repetitions wrote.
+class Scratch {
+ public:
+  Scratch() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-verify-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) failf(Category::resource, "no temporary folder can be made below {}; set TMPDIR to one that can be written", std::filesystem::temp_directory_path().string());
+    path = pattern;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::string path;
+};
+
+class Quiet final : public Observer {};
+
+/// One link of the line of descent: what to train, from which step of the one before, to which step.
+struct Link {
+  LoadedConfig loaded;
+  std::int64_t until = 0;
+};
+
+/// Trains one link to `until`; with `resume_at` inside its steps, in two processes' worth of work.
+TrainResult train_link(const Link& link, std::int64_t from, const Variant& v, const std::string& runs_dir, const std::string& parent) {
+  LoadedConfig loaded = link.loaded;
+  loaded.config.data.loader.workers = v.workers;
+  loaded.config.train.shards_per_pass = v.shards_per_pass;
+  loaded.config.train.checkpoint = {};
+  TrainOptions options;
+  options.runs_dir = runs_dir;
+  options.threads = v.threads;
+  options.isa = v.isa;
+  if (!parent.empty()) {
+    options.resume = ResumeMode::run;
+    options.resume_run = parent;
+    options.fork = true;
+  }
+  Quiet quiet;
+  TrainResult out;
+  if (v.resume_at && *v.resume_at > from && *v.resume_at < link.until) {
+    loaded.config.train.max_steps = *v.resume_at;
+    out = train(loaded, options, quiet);
+    options = {.runs_dir = runs_dir, .resume = ResumeMode::run, .resume_run = out.run, .threads = v.threads, .isa = v.isa};
+  }
+  loaded.config.train.max_steps = link.until;
+  return train(loaded, options, quiet);
+}
+
+TrainResult train_all(std::span<const Link> line, const Variant& v, const std::string& runs_dir) {
+  TrainResult out;
+  std::int64_t from = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    out = train_link(line[i], from, v, runs_dir, i == 0 ? "" : out.run);
+    if (out.exit_code == 130) fail(Category::usage, "interrupted by a signal; nothing was changed");
+    from = line[i].until;
+  }
+  return out;
+}
+
+std::string chain_path(const std::string& runs_dir, const std::string& run) { return RunPaths{join_path(runs_dir, run)}.chain(); }
+
+/// Compares up to the shorter wanted length: a recorded run may be longer than what was repeated.
+std::string compare(const std::string& reference, const std::string& repeated, std::int64_t steps) {
+  const auto d = compare_chains(real_files(), reference, repeated);
+  if (!d || d->t > steps) return {};
+  return fmt::format("step {}: {}", d->t, d->what);
+}
+
+VerifyResult repeat(std::span<const Link> line, std::string reference_chain, std::string reference_name, std::string reference_state, std::vector<Variant> variants, const VerifyProgress& progress) {
+  VerifyResult out;
+  out.state_hash = std::move(reference_state);
+  out.steps = line.back().until;
+  out.reference = std::move(reference_name);
+  if (variants.empty()) variants = default_variants(out.steps);
+  const Scratch scratch;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const std::string dir = join_path(scratch.path, text(i));
+    const TrainResult r = train_all(line, variants[i], dir);
+    VariantResult v{variants[i], r.state_hash, r.chain_hash, true, {}};
+    if (reference_chain.empty()) {
+      reference_chain = chain_path(dir, r.run);
+      out.reference = "variant 1";
+    } else {
+      v.difference = compare(reference_chain, chain_path(dir, r.run), out.steps);
+      v.equal = v.difference.empty();
+    }
+    if (out.state_hash.empty()) out.state_hash = r.state_hash;
+    if (r.state_hash != out.state_hash) {
+      v.equal = false;
+      if (v.difference.empty()) v.difference = "the final state";
+    }
+    out.equal = out.equal && v.equal;
+    if (progress) progress(v);
+    out.variants.push_back(std::move(v));
+  }
+  return out;
+}
+
+std::int64_t wanted(std::int64_t all, std::int64_t steps) { return steps > 0 ? std::min(all, steps) : all; }
+
+}  // namespace
+
+std::vector<Variant> default_variants(std::int64_t steps) {
+  std::vector<Variant> out = {{1, 0, Isa::scalar, 1, {}}};
+  const Isa best = best_isa();
+  if (best == Isa::scalar) out.push_back({2, 1, Isa::scalar, 1, std::max<std::int64_t>(steps / 2, 1)});
+  if (supported(Isa::avx2)) out.push_back({2, 1, Isa::avx2, 2, std::max<std::int64_t>(steps / 2, 1)});
+  out.push_back({3, 4, best, 1, 1});
+  out.push_back({7, 2, best, 4, std::max<std::int64_t>(steps - 1, 1)});
+  return out;
+}
+
+VerifyResult verify_config(const LoadedConfig& loaded, std::int64_t steps, std::vector<Variant> variants, const VerifyProgress& progress) {
+  std::int64_t all = steps;
+  if (const auto& t = loaded.config.train; true) {
+    const Experiment e(loaded.config);
+    all = wanted(std::min(e.counters.total_steps, t.max_steps.value_or(e.counters.total_steps)), steps);
+  }
+  const Link link{loaded, all};
+  return repeat(std::span(&link, 1), {}, {}, {}, std::move(variants), progress);
+}
+
+VerifyResult verify_run(const std::string& runs_dir, const RunRow& run, std::int64_t steps, std::vector<Variant> variants, const VerifyProgress& progress) {
+  const Store store = Store::open(runs_dir, StoreMode::existing);
+  std::vector<Link> line;
+  std::int64_t until = wanted(run.step, steps);
+  if (until == 0) failf(Category::usage, "run {} has committed no step yet; there is nothing to compare", run.id);
+  const std::int64_t last = until;
+  for (std::optional<RunRow> at = run; at;) {
+    line.insert(line.begin(), Link{load_config(RunPaths{join_path(runs_dir, at->id)}.config(), {}), until});
+    if (!at->parent || until <= 0) break;
+    until = std::min(until, at->parent->step);
+    const std::string id = at->parent->run;
+    at = store.run(id);
+    if (!at) failf(Category::data, "run {} was forked from {}, which is not in {}; its steps cannot be repeated", run.id, id, runs_dir);
+  }
+  return repeat(line, chain_path(runs_dir, run.id), "run " + run.id, last == run.step ? run.state_hash : std::string(), std::move(variants), progress);
+}
+
+}  // namespace lockstep

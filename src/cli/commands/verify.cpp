@@ -1,0 +1,69 @@
+// lockstep verify: the same run under other threads, workers, instruction sets and interruptions.
+#include <filesystem>
+
+#include "cli/command.h"
+#include "lockstep/audit/verify.h"
+#include "lockstep/track/store.h"
+#include "lockstep/base/error.h"
+
+namespace lockstep {
+namespace {
+
+Json variant_json(const VariantResult& v) {
+  return Json::object()
+      .set("threads", v.variant.threads)
+      .set("workers", v.variant.workers)
+      .set("isa", text(v.variant.isa))
+      .set("shards_per_pass", v.variant.shards_per_pass)
+      .set("resume_at", v.variant.resume_at ? Json(*v.variant.resume_at) : Json())
+      .set("state_hash", v.state_hash)
+      .set("chain_hash", v.chain_hash)
+      .set("equal", v.equal)
+      .set("difference", v.difference.empty() ? Json() : Json(v.difference));
+}
+
+std::string variant_text(const VariantResult& v) {
+  const auto& n = v.variant;
+  return fmt::format("threads {}  workers {}  {:<6}  resumed {:<8}  {}  {}", n.threads, n.workers, text(n.isa),
+                     n.resume_at ? fmt::format("at {}", *n.resume_at) : "-", v.state_hash.substr(0, 16), v.equal ? "equal" : "DIFFERS at " + v.difference);
+}
+
+int run(const Args& args, Console& console) {
+  const std::string target = args.positional("RUN");
+  const auto overrides = args.rest("OVERRIDE");
+  const std::int64_t steps = args.integer("--steps", 1, std::int64_t{1} << 53).value_or(0);
+  const auto progress = [&](const VariantResult& v) { console.info(variant_text(v)); };
+  VerifyResult r;
+  if (target.ends_with(".yaml") || target.ends_with(".yml") || std::filesystem::is_regular_file(target)) {
+    r = verify_config(load_config(target, overrides), steps, {}, progress);
+  } else {
+    if (!overrides.empty()) failf(Category::usage, "'{}' is a recorded run, and overrides change what it is; give a config file to verify a changed one", target);
+    const Store store = Store::open(args.runs_dir, StoreMode::existing);
+    r = verify_run(args.runs_dir, store.find_run(target), steps, {}, progress);
+  }
+  Json variants = Json::array();
+  for (const auto& v : r.variants) variants.push(variant_json(v));
+  Json out = Json::object().set("equal", r.equal).set("steps", r.steps).set("reference", r.reference).set("state_hash", r.state_hash).set("variants", std::move(variants));
+  console.result(r.equal ? fmt::format("verified: {} repetitions of {} steps gave the chain of {}; state {}", r.variants.size(), r.steps, r.reference, r.state_hash)
+                         : fmt::format("NOT equal to {}: see the lines above", r.reference), out);
+  return r.equal ? 0 : exit_code(Category::mismatch);
+}
+
+constexpr PositionalDef kPositionals[] = {{"RUN", "a run (id, unique prefix, name, `last`) or a config file"}, {"OVERRIDE", "path=value, with a config file", false, true}};
+constexpr OptionDef kOptions[] = {{.name = "--steps", .value_name = "N", .doc = "repeat only the first N steps (default: all)"}};
+
+}  // namespace
+
+extern constinit const CommandDef command_verify = {
+    .name = "verify",
+    .doc = "Repeat a run under other threads, workers, instruction sets and interruptions",
+    .about = "Every repetition must give the same chain of step hashes. Exit code 6 and the first step that differs when one\n"
+             "does not.",
+    .positionals = kPositionals,
+    .options = kOptions,
+    .example = "lockstep verify configs/fashion_mlp.yaml --steps 200",
+    .run = run,
+    .overrides = true,
+};
+
+}  // namespace lockstep

@@ -1,0 +1,77 @@
+// From a checkpoint back to numbers.
+#include "lockstep/runtime/eval_run.h"
+
+#include <cmath>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/text.h"
+#include "lockstep/state/hash.h"
+#include "lockstep/state/save_load.h"
+#include "lockstep/track/run_dir.h"
+#include "runtime/commit.h"
+
+namespace lockstep {
+namespace {
+
+/// The file of `last`, `best` or a step.
+std::string checkpoint_path(Store& store, const RunRow& run, std::string_view which) {
+  const RunPaths paths{join_path(store.runs_dir(), run.id)};
+  const auto artifacts = store.artifacts(run.id);
+  std::vector<std::string> there;
+  const auto step = parse_int(which);
+  for (const auto& a : artifacts) {
+    if (a.kind != "last" && a.kind != "best" && a.kind != "kept") continue;
+    if (step ? a.step == *step : a.kind == which) return join_path(paths.dir, a.path);
+    there.push_back(fmt::format("{} (step {})", a.kind, a.step));
+  }
+  failf(Category::data, "run {} has no checkpoint '{}'; it has {}", run.id, which, there.empty() ? std::string("none yet") : join(there, ", "));
+}
+
+}  // namespace
+
+std::optional<bool> EvalReport::matches_logged() const {
+  bool any = false, all = true;
+  for (const auto& l : logged) {
+    if (!l.value) continue;
+    any = true;
+    all = all && l.equal;
+  }
+  return any ? std::optional(all) : std::nullopt;
+}
+
+EvalReport evaluate_run(Experiment& e, Store& store, const RunRow& run, std::string_view which, std::string_view split) {
+  EvalReport out;
+  out.run = run.id;
+  out.checkpoint = checkpoint_path(store, run, which);
+  const Checkpoint c = read_checkpoint(real_files(), out.checkpoint);
+  StateLoader loader(c, out.checkpoint);
+  {
+    const StateVisitor::Section section(loader, "model");
+    e.model->state(loader);
+  }
+  if (!loader.missing().empty() || !loader.mismatched().empty()) loader.finish();
+  const Digest hash = state_hash(state_entries(e)).root;
+  if (hash != c.info.state_hash)
+    failf(Category::mismatch, "{}: the loaded weights hash to {}, the checkpoint says {}; the config builds another model than the run's", out.checkpoint, hex(hash).substr(0, 16), hex(c.info.state_hash).substr(0, 16));
+  out.step = c.info.step;
+  out.state_hash = hex(hash);
+
+  const auto add = [&](const Split& s) {
+    auto part = evaluate(e, s);
+    if (!part) fail(Category::usage, "interrupted by a signal; nothing was changed");
+    out.evaluation.samples += part->samples;
+    std::ranges::move(part->metrics, std::back_inserter(out.evaluation.metrics));
+  };
+  if (split == "test") add(e.open_test());
+  else if (e.evals.empty()) fail(Category::usage, "the config has no data.val; name a dataset there, or evaluate data.test with --split test");
+  else for (const auto& s : e.evals) add(s);
+
+  for (const auto& m : out.evaluation.metrics) {
+    EvalReport::Logged l{m.name, store.metric(run.id, m.name, out.step), false};
+    if (l.value) l.equal = (std::isnan(*l.value) && std::isnan(m.value)) || std::bit_cast<std::uint64_t>(*l.value) == std::bit_cast<std::uint64_t>(m.value);
+    out.logged.push_back(std::move(l));
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,194 @@
+// Builds an experiment from its config and runs it once on shapes alone.
+#include "lockstep/runtime/experiment.h"
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/text.h"
+
+namespace lockstep {
+namespace {
+
+template <class Def>
+std::string id_of(const Ref<Def>& r) { return r.id.empty() ? std::string(r.name) : r.id; }
+
+std::string frame_text(const void* ref) { return "in " + static_cast<const AnyRef*>(ref)->shown(); }
+
+/// A batch of shapes: every field of the spec with `rows` rows.
+Fields meta_batch(const SampleSpec& spec, std::int64_t rows) {
+  Fields out;
+  for (const auto& f : spec.fields) {
+    Shape s{rows};
+    for (const std::int64_t d : f.shape) s.push_back(d);
+    out.set(f.name, Tensor::empty(s, f.dtype, Device::meta));
+  }
+  return out;
+}
+
+std::vector<Meta> input_metas(const SampleSpec& spec, const Fields& batch) {
+  std::vector<Meta> out;
+  for (const auto& f : spec.fields)
+    if (f.role == FieldRole::input) out.push_back(batch.at(f.name).meta());
+  return out;
+}
+
+void require_single(std::size_t n, std::string_view what, const AnyRef& second) {
+  if (n > 1)
+    failf(Category::usage, "{}: task 'supervised' trains one {}, and the config names {}; keep one", second.shown(), what, n);
+}
+
+void require_unique(const std::vector<std::string>& ids, const AnyRef& last, std::string_view what) {
+  for (std::size_t i = 0; i + 1 < ids.size(); ++i)
+    if (ids[i] == ids.back())
+      failf(Category::usage, "{}: two {} are called '{}'; give one of them an `id`", last.shown(), what, ids.back());
+}
+
+}  // namespace
+
+Split Experiment::open(const Ref<DatasetDef>& chosen, std::string_view id, std::string_view family) const {
+  const Frame frame(frame_text, static_cast<const AnyRef*>(&chosen));
+  Split out;
+  out.id = id;
+  out.dataset = chosen.make(DatasetContext{seed(), id});
+  if (out.dataset->size() == 0)
+    failf(Category::data, "the split '{}' ({}) has no samples; at least one is needed", id, chosen.shown());
+  out.spec = out.dataset->spec();
+  const auto add = [&](std::string_view list) {
+    const auto it = config.data.transforms.find(std::string(list));
+    if (it == config.data.transforms.end()) return;
+    for (const auto& t : it->second) {
+      const Frame inner(frame_text, static_cast<const AnyRef*>(&t));
+      auto made = t.make();
+      made->fit(train.dataset ? *train.dataset : *out.dataset);
+      out.spec = made->spec(out.spec);
+      out.transforms.push_back(std::move(made));
+    }
+  };
+  add(family);
+  add("all");
+  return out;
+}
+
+Experiment::Experiment(const RunConfig& c) : config(c) {
+  if (config.device == DeviceChoice::cuda)
+    fail(Category::resource, "device: cuda was asked for, but this build has no CUDA kernels; use device: cpu");
+  if (config.models.items.size() > 1) require_single(config.models.items.size(), "model", config.models.items[1]);
+  if (config.optims.items.size() > 1) require_single(config.optims.items.size(), "optimizer", config.optims.items[1]);
+
+  train = open(config.data.train, "train", "train");
+  for (const auto& v : config.data.val.items) {
+    const std::string id = v.id.empty() || v.id == "main" ? "val" : v.id;
+    evals.push_back(open(v, id, "val"));
+  }
+
+  const auto& loader = config.data.loader;
+  const std::int64_t n = train.dataset->size();
+  if (loader.drop_last && n < loader.batch_size)
+    failf(Category::data, "data.loader: drop_last with batch_size {} leaves no batch of the {} training samples; use a smaller batch_size or drop_last: false", loader.batch_size, n);
+  counters.steps_per_epoch = loader.drop_last ? n / loader.batch_size : (n + loader.batch_size - 1) / loader.batch_size;
+  counters.total_steps = config.train.steps ? *config.train.steps : *config.train.epochs * counters.steps_per_epoch;
+
+  const Fields batch = meta_batch(train.spec, std::min(n, loader.batch_size));
+  const std::vector<Meta> inputs = input_metas(train.spec, batch);
+  if (inputs.empty()) failf(Category::usage, "{}: the dataset has no field with the role input", config.data.train.shown());
+  {
+    const auto& chosen = config.models.items.front();
+    const Frame frame(frame_text, static_cast<const AnyRef*>(&chosen));
+    BuildContext b;
+    b.in = inputs;
+    b.origin = chosen.origin.text();
+    b.seed = seed();
+    b.spec = &train.spec;
+    model = chosen.make(b);
+  }
+  state = model->state_tensors();
+  std::ranges::sort(state, {}, &NamedTensor::name);
+
+  std::vector<std::string> ids;
+  for (const auto& l : config.losses.items) {
+    const Frame frame(frame_text, static_cast<const AnyRef*>(&l));
+    ids.push_back(id_of(l));
+    require_unique(ids, l, "losses");
+    losses.push_back({ids.back(), l.coef, l.make(LossContext{train.spec, DType::f32})});
+  }
+  ids.clear();
+  for (const auto& m : config.metrics.items) {
+    const Frame frame(frame_text, static_cast<const AnyRef*>(&m));
+    ids.push_back(id_of(m));
+    require_unique(ids, m, "metrics");
+    metrics.push_back({ids.back(), m.make(MetricContext{train.spec})});
+  }
+  task = config.task.make(TaskContext{*model, losses, train.spec});
+  for (const auto& h : config.hooks) hooks.push_back(h.make());
+  dry_run();
+
+  std::vector<NamedTensor> parameters;
+  std::ranges::copy_if(state, std::back_inserter(parameters), [](const NamedTensor& t) { return t.kind == StateKind::parameter; });
+  const auto& chosen = config.optims.items.front();
+  const Frame frame(frame_text, static_cast<const AnyRef*>(&chosen));
+  optim = std::make_unique<OptimPipeline>(chosen, std::move(parameters), counters);
+  if (config.train.checkpoint.monitor) static_cast<void>(direction(*config.train.checkpoint.monitor));
+}
+
+/// Every shape error before the first byte of training: the forward, each loss and each metric, on metas.
+void Experiment::dry_run() const {
+  const NoGrad off;
+  const auto pass = [&](const Split& split) {
+    const Fields batch = meta_batch(split.spec, std::min(split.dataset->size(), config.data.loader.batch_size));
+    const Fields out = task->predict(batch);
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      const Frame frame(frame_text, static_cast<const AnyRef*>(&config.losses.items[i]));
+      losses[i].loss->check(out, batch);
+    }
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      const Frame frame(frame_text, static_cast<const AnyRef*>(&config.metrics.items[i]));
+      metrics[i].metric->check(out, batch);
+    }
+  };
+  pass(train);
+  for (const auto& split : evals) pass(split);
+}
+
+const Split& Experiment::open_test() {
+  if (!config.data.test) fail(Category::usage, "the config has no data.test; name a dataset there to evaluate on it");
+  if (!test) test = std::make_unique<Split>(open(*config.data.test, "test", "test"));
+  return *test;
+}
+
+std::vector<std::string> Experiment::metric_names() const {
+  std::vector<std::string> out;
+  for (const auto& split : evals) {
+    out.push_back(split.id + "/loss");
+    for (const auto& m : metrics) out.push_back(split.id + "/" + m.id);
+  }
+  return out;
+}
+
+Direction Experiment::direction(std::string_view name) const {
+  for (const auto& split : evals) {
+    if (name == split.id + "/loss") return Direction::lower;
+    for (const auto& m : metrics)
+      if (name == split.id + "/" + m.id) return m.metric->direction();
+  }
+  const auto names = metric_names();
+  const auto near = nearest(name, std::span<const std::string>(names));
+  failf(Category::usage, "no evaluation reports '{}'; this run reports {}{}", name,
+        names.empty() ? std::string("nothing, as data.val is not given") : join(names, ", "),
+        near ? fmt::format(" (did you mean '{}'?)", *near) : std::string());
+}
+
+void Experiment::visit(StateVisitor& v) {
+  {
+    const StateVisitor::Section section(v, "model");
+    model->state(v);
+  }
+  {
+    const StateVisitor::Section section(v, "optim");
+    optim->state(v);
+  }
+  const StateVisitor::Section section(v, "hooks");
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    const StateVisitor::Section inner(v, text(i));
+    hooks[i]->state(v);
+  }
+}
+
+}  // namespace lockstep

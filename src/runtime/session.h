@@ -1,0 +1,32 @@
+// Session: this process's hold on one run: its folder, lock, rows and the state to go on from.
+#pragma once
+
+#include "lockstep/runtime/train.h"
+#include "lockstep/track/environment.h"
+#include "runtime/commit.h"
+
+namespace lockstep {
+
+/// What opening found: where to go on, and with what.
+struct Opened {
+  std::optional<FileLock> lock;
+  RunRow row;
+  RunPaths paths;
+  Json base;                               // identity without data digests
+  TrainState train;
+  Selection selection;
+  Digest expected{}, state{};              // identity and state hash of the checkpoint; zero for a new run
+  ChainRecord head = chain_start();
+  bool resumed = false;                    // from a checkpoint
+  bool complete = false;                   // nothing is left to do
+};
+
+/// Steps at which a run of this config ends.
+std::int64_t last_step(const Experiment& e);
+
+/// Decides between a new run, a continued one and a child (docs/formats.md, "Resume"), takes the lock, repairs what a
+/// crash left and loads the state into `e`. Throws usage when identities differ, data when no checkpoint can be read,
+/// mismatch when chain and checkpoint disagree.
+Opened open_session(Experiment& e, const LoadedConfig& loaded, const TrainOptions& options, FileSystem& files, Store& store, const GitState& git, Observer& observer);
+
+}  // namespace lockstep
