@@ -58,14 +58,14 @@ std::string candidates(const std::vector<RunRow>& runs) {
 }  // namespace
 
 std::optional<RunRow> Store::run(std::string_view id) const {
-  Statement query(impl_->db, std::string(kRunColumns) + "WHERE id = ?");
+  Statement query(impl_->db, fmt::format("{}WHERE id = ?", kRunColumns));
   if (!query.bind(id).row()) return std::nullopt;
   return read_run(query);
 }
 
 std::vector<RunRow> Store::runs(std::string_view name) const {
   Statement query(impl_->db,
-                  std::string(kRunColumns) + "WHERE ?1 = '' OR name = ?1 ORDER BY created_ns DESC, key DESC");
+                  fmt::format("{}WHERE ?1 = '' OR name = ?1 ORDER BY created_ns DESC, key DESC", kRunColumns));
   query.bind(name);
   std::vector<RunRow> out;
   while (query.row()) out.push_back(read_run(query));
@@ -99,10 +99,10 @@ RunRow Store::find_run(std::string_view word) const {
   }
   const auto near = nearest(word, words);
   failf(Category::usage,
-        "there is no run {} in {} ({} runs){}. A run is named by its id, the start of its id, its name (the newest) or "
+        "there is no run {} in {} ({} runs){} A run is named by its id, the start of its id, its name (the newest) or "
         "`last`",
         quote(word), quote(impl_->runs_dir), all.size(),
-        near ? fmt::format("; did you mean {}?", quote(*near)) : std::string());
+        near ? fmt::format("; did you mean {}?", quote(*near)) : std::string("."));
 }
 
 std::vector<SegmentRow> Store::segments(std::string_view run) const {
