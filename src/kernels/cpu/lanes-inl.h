@@ -50,20 +50,39 @@ HWY_INLINE Lanes<T> lanes_load(const T* HWY_RESTRICT p) {
   }
   return out;
 }
+/// Which of register r's lanes belong to the first n of 16.
+template <class T>
+HWY_INLINE hn::Mask<typename Lanes<T>::D> lanes_mask(int r, std::int64_t n) {
+  const std::int64_t here = n - r * Lanes<T>::kWidth;
+  return hn::FirstN(typename Lanes<T>::D(), static_cast<std::size_t>(here > 0 ? here : 0));
+}
 /// The first n < 16 elements; `fill` in the rest. Reads nothing behind them.
 template <class T>
 HWY_INLINE Lanes<T> lanes_load_n(const T* HWY_RESTRICT p, std::int64_t n, T fill) {
-  alignas(64) T part[kSumLanes];
-  for (int i = 0; i < kSumLanes; ++i) part[i] = i < n ? p[i] : fill;
-  return lanes_load(part);
+  const typename Lanes<T>::D d;
+  Lanes<T> out;
+  for (int r = 0; r < Lanes<T>::kRegisters; ++r) {
+    const auto mask = lanes_mask<T>(r, n);
+    out.v[r] = hn::IfThenElse(mask, hn::MaskedLoad(mask, d, p + r * Lanes<T>::kWidth), hn::Set(d, fill));
+  }
+  return out;
 }
+/// Writes the first n < 16 lanes and nothing behind them.
 template <class T>
 HWY_INLINE void lanes_store_n(const Lanes<T>& x, T* HWY_RESTRICT p, std::int64_t n) {
-  alignas(64) T part[kSumLanes];
-  for (int r = 0; r < Lanes<T>::kRegisters; ++r) {
-    hn::StoreU(x.v[r], typename Lanes<T>::D(), part + r * Lanes<T>::kWidth);
-  }
-  for (int i = 0; i < kSumLanes && i < n; ++i) p[i] = part[i];
+  const typename Lanes<T>::D d;
+  for (int r = 0; r < Lanes<T>::kRegisters; ++r) hn::BlendedStore(x.v[r], lanes_mask<T>(r, n), d, p + r * Lanes<T>::kWidth);
+}
+template <class T>
+HWY_INLINE void lanes_store(const Lanes<T>& x, T* HWY_RESTRICT p) {
+  for (int r = 0; r < Lanes<T>::kRegisters; ++r) hn::StoreU(x.v[r], typename Lanes<T>::D(), p + r * Lanes<T>::kWidth);
+}
+/// The first n lanes; +0 in the rest.
+template <class T>
+HWY_INLINE Lanes<T> lanes_first(const Lanes<T>& x, std::int64_t n) {
+  Lanes<T> out;
+  for (int r = 0; r < Lanes<T>::kRegisters; ++r) out.v[r] = hn::IfThenElseZero(lanes_mask<T>(r, n), x.v[r]);
+  return out;
 }
 /// Lane by lane plain additions.
 template <class T>
@@ -73,11 +92,26 @@ HWY_INLINE void lanes_add(Lanes<T>& sum, const Lanes<T>& x) {
 /// The lanes folded 8-4-2-1: lane l takes lane l + 8, then l + 4, l + 2, l + 1.
 template <class T>
 HWY_INLINE T lanes_fold(const Lanes<T>& x) {
-  alignas(64) T part[kSumLanes];
-  for (int r = 0; r < Lanes<T>::kRegisters; ++r) {
-    hn::StoreU(x.v[r], typename Lanes<T>::D(), part + r * Lanes<T>::kWidth);
+  using D = typename Lanes<T>::D;
+  const hn::FixedTag<T, 16 / sizeof(T)> quarter;   // 128 bits
+  Lanes<T> sum = x;
+  for (int half = Lanes<T>::kRegisters / 2; half > 0; half /= 2) {
+    for (int r = 0; r < half; ++r) sum.v[r] = hn::Add(sum.v[r], sum.v[r + half]);
   }
-  return fold_lanes(part);
+  alignas(16) T part[16 / sizeof(T)];
+  const hn::Half<D> half_d;
+  const auto low = hn::Add(hn::LowerHalf(half_d, sum.v[0]), hn::UpperHalf(half_d, sum.v[0]));
+  if constexpr (HWY_MAX_BYTES == 64) {
+    hn::Store(hn::Add(hn::LowerHalf(quarter, low), hn::UpperHalf(quarter, low)), quarter, part);
+  } else {
+    hn::Store(low, quarter, part);
+  }
+  if constexpr (sizeof(T) == 4) {
+    const T even = part[0] + part[2], odd = part[1] + part[3];
+    return even + odd;
+  } else {
+    return part[0] + part[1];
+  }
 }
 
 /// One chunk of A4: n <= 4096 consecutive elements.
@@ -97,6 +131,31 @@ HWY_INLINE T run_sum(const T* HWY_RESTRICT p, std::int64_t n) {
   tree.clear();
   for (std::int64_t i = 0; i < n; i += kSumChunk) tree.push(chunk_sum(p + i, n - i < kSumChunk ? n - i : kSumChunk));
   return tree.total();
+}
+/// The larger of `best` and the elements, by larger_of: comparisons only, so any order gives the same bits.
+template <class T>
+HWY_INLINE T run_max(const T* HWY_RESTRICT x, std::int64_t n, T best) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr std::int64_t kWidth = Lanes<T>::kWidth;
+  if (n == 0) return best;
+  // Both start from an element of the run, so lanes without one change nothing. `odd` becomes NaN where an element was.
+  V most = hn::Set(d, x[0]), odd = most;
+  for (std::int64_t i = 0; i < n; i += kWidth) {
+    V v;
+    if (i + kWidth <= n) {
+      v = hn::LoadU(d, x + i);
+    } else {
+      const auto mask = hn::FirstN(d, static_cast<std::size_t>(n - i));
+      v = hn::IfThenElse(mask, hn::MaskedLoad(mask, d, x + i), most);
+    }
+    odd = hn::IfThenElse(hn::Eq(v, v), odd, v);
+    most = hn::IfThenElse(hn::Eq(v, most), hn::And(v, most), hn::IfThenElse(hn::Gt(v, most), v, most));
+  }
+  alignas(64) T part[kWidth];
+  hn::Store(hn::IfThenElse(hn::Eq(odd, odd), most, odd), d, part);
+  for (std::int64_t l = 0; l < kWidth; ++l) best = larger_of(best, part[l]);
+  return best;
 }
 #endif  // !HWY_ONCE
 

@@ -81,35 +81,8 @@ void sum_columns_f64(const double* x, std::int64_t n, std::int64_t step, std::in
   sum_columns(x, n, step, columns, out);
 }
 
-/// The larger of *out and the elements, by larger_of: comparisons only, so any order gives the same bits.
-template <class T>
-HWY_INLINE void max_run(const T* HWY_RESTRICT x, std::int64_t n, T* out) {
-  const hn::ScalableTag<T> d;
-  using V = hn::Vec<decltype(d)>;
-  constexpr std::int64_t kWidth = Lanes<T>::kWidth;
-  T best = *out;
-  std::int64_t i = 0;
-  if (n >= kWidth) {
-    V most = hn::LoadU(d, x), odd = most;   // `odd` becomes NaN where an element was
-    for (i = kWidth; i + kWidth <= n; i += kWidth) {
-      const V v = hn::LoadU(d, x + i);
-      odd = hn::IfThenElse(hn::Eq(v, v), odd, v);
-      most = hn::IfThenElse(hn::Eq(v, most), hn::And(v, most), hn::IfThenElse(hn::Gt(v, most), v, most));
-    }
-    alignas(64) T a[kWidth];
-    alignas(64) T b[kWidth];
-    hn::Store(most, d, a);
-    hn::Store(odd, d, b);
-    for (std::int64_t l = 0; l < kWidth; ++l) {
-      best = larger_of(best, a[l]);
-      if (b[l] != b[l]) best = larger_of(best, b[l]);
-    }
-  }
-  for (; i < n; ++i) best = larger_of(best, x[i]);
-  *out = best;
-}
-void max_run_f32(const float* x, std::int64_t n, float* out) { max_run(x, n, out); }
-void max_run_f64(const double* x, std::int64_t n, double* out) { max_run(x, n, out); }
+void max_run_f32(const float* x, std::int64_t n, float* out) { *out = run_max(x, n, *out); }
+void max_run_f64(const double* x, std::int64_t n, double* out) { *out = run_max(x, n, *out); }
 
 }  // namespace lockstep::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -11,14 +11,6 @@ namespace lockstep {
 inline constexpr int kColumnBlock = 256;    // columns that are summed side by side
 inline constexpr int kColumnLevels = 40;    // of the chunk tree: 2^40 chunks
 
-/// Maximum with NaN winning (as the quiet NaN) and +0 above -0.
-template <class T>
-[[gnu::always_inline]] inline T larger_of(T a, T b) {
-  if (a != a || b != b) return static_cast<T>(__builtin_nan(""));
-  if (a == b) return __builtin_signbit(a) ? b : a;
-  return a > b ? a : b;
-}
-
 /// Axes in row-major order, merged where one stride describes two neighbours; extents of 1 are left out.
 struct Axes {
   std::int64_t size[kMaxRank] = {};

@@ -1,4 +1,4 @@
-// The scalar parts of the summation order A4: lane fold, chunk tree, and a plain reference of the whole.
+// The scalar parts of the summation order A4: lane fold, chunk tree, a plain reference of the whole; maximum.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,14 @@ struct SumTree {
     return sum;
   }
 };
+
+/// Maximum with NaN winning (as the quiet NaN) and +0 above -0.
+template <class T>
+[[gnu::always_inline]] inline T larger_of(T a, T b) {
+  if (a != a || b != b) return static_cast<T>(__builtin_nan(""));
+  if (a == b) return __builtin_signbit(a) ? b : a;
+  return a > b ? a : b;
+}
 
 namespace scalar {
 
