@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "lockstep/base/json.h"
 #include "lockstep/base/sha256.h"
@@ -20,12 +21,16 @@ class Sample {
   };
   std::vector<Value> values;                 // in the order of SampleSpec::fields
   std::int64_t index = 0;                    // dataset index
+  const SampleSpec* spec = nullptr;          // of the values at this stage: names and roles
   template <class T>
   [[nodiscard]] T* as(std::size_t field) { return reinterpret_cast<T*>(values[field].data); }
   /// A buffer for `field`'s next value; the old one stays readable until the next call for this field. Sets shape and dtype.
   std::byte* rewrite(std::size_t field, const Shape& s, DType t);
-  /// Where the last stage's value of each field shall lie; null: scratch.
+  /// Where the last value of `field` shall lie; null: scratch. rewrite() hands the slot out when the sizes agree; who bound
+  /// it copies what ended elsewhere.
   void bind(std::size_t field, std::byte* slot, std::size_t bytes);
+  /// Lays `values` out as a dataset of this spec must find them. Call it after bind().
+  void start(const SampleSpec& of);
 
  private:
   struct Buffers {
@@ -68,9 +73,17 @@ class Dataset {
   [[nodiscard]] virtual Manifest manifest() const = 0;
   /// Length for bucketing; 1 where samples have one shape.
   [[nodiscard]] virtual std::int64_t length(std::int64_t) const { return 1; }
+  /// Class index of sample `i` where it is known without decoding the sample; nothing otherwise.
+  [[nodiscard]] virtual std::optional<std::int64_t> label(std::int64_t) const { return std::nullopt; }
   /// Where sample `i` comes from, for messages: "train-images-idx3-ubyte.gz, image 17".
   [[nodiscard]] virtual std::string where(std::int64_t i) const = 0;
 };
+/// Throws data for the first sample whose class index lies outside [0, num_classes) of the dataset's own spec, naming the
+/// sample, its place and the range. Cheap where label() knows; else it reads every sample. Nothing to do without classes.
+void check_targets(const Dataset& data, std::string_view split);
+/// Throws data unless `other` has the class map of `train`: same field names, classes and class names.
+void check_class_map(const SampleSpec& train, const SampleSpec& other, std::string_view split);
+
 using DatasetDef = ComponentOf<Dataset, const DatasetContext&>;
 
 }  // namespace lockstep
