@@ -18,7 +18,8 @@ namespace {
 constexpr OptionDef kGlobals[] = {
     {.name = "--json", .value_name = {}, .doc = "print one JSON document on stdout, everything else on stderr",
      .kind = OptionKind::flag},
-    {.name = "--runs-dir", .value_name = "DIR", .doc = "the folder that holds the runs (default: LOCKSTEP_RUNS, else runs)"},
+    {.name = "--runs-dir", .value_name = "DIR",
+     .doc = "the folder that holds the runs (default: LOCKSTEP_RUNS, else runs)"},
     {.name = "--quiet", .value_name = {}, .doc = "no progress and no remarks", .kind = OptionKind::flag,
      .short_name = "-q"},
     {.name = "--help", .value_name = {}, .doc = "explain the command", .kind = OptionKind::flag, .short_name = "-h"},

@@ -104,7 +104,7 @@ class Reaper {
       const auto artifacts = find_artifacts(files_, paths, probe_);
       CheckpointCommit commit;
       commit.step = info->step;
-      commit.epoch = info->epoch;
+      commit.epoch = std::max(info->epoch, run.epoch);  // headers may not tell the epoch
       commit.state_hash = info->state_hash;
       commit.chain_hash = info->chain_hash;
       commit.artifacts = artifacts;

@@ -8,6 +8,7 @@
 #include "lockstep/base/clock.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/text.h"
+#include "lockstep/track/store.h"
 
 namespace lockstep::track {
 namespace {
@@ -180,3 +181,9 @@ void Transaction::commit() {
 }
 
 }  // namespace lockstep::track
+
+namespace lockstep {
+
+std::string sqlite_version() { return sqlite3_libversion(); }
+
+}  // namespace lockstep

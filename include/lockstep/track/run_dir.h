@@ -54,7 +54,7 @@ RunRow run_from_record(const Json& record);
 
 /// What a checkpoint (or exported model) says of itself.
 struct CheckpointFacts {
-  std::int64_t step = 0, epoch = 0;
+  std::int64_t step = 0, epoch = 0;  // epoch 0: it does not say
   std::string state_hash, chain_hash;
 };
 /// Reads the header of a file; nothing when it is damaged or does not say. Handed in, since this layer knows no formats.

@@ -114,6 +114,9 @@ class Store {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Of the library in use, "3.40.1".
+std::string sqlite_version();
+
 /// The name of the network file system that `path` lies on ("NFS"); nothing on a local one or when unknown.
 std::optional<std::string_view> network_filesystem(const std::string& path);
 

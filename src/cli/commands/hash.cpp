@@ -1,0 +1,54 @@
+// lockstep hash: the sd-v1 hash of the weights in a file.
+#include "cli/command.h"
+#include "lockstep/base/error.h"
+#include "lockstep/base/text.h"
+#include "lockstep/io/checkpoint.h"
+#include "lockstep/io/safetensors.h"
+#include "lockstep/state/hash.h"
+
+namespace lockstep {
+namespace {
+
+constexpr PositionalDef kPositionals[] = {{"FILE", "model.safetensors or a .ckpt of a run"}};
+
+int run(const Args& args, Console& console) {
+  const std::string path = args.positional("FILE");
+  FileSystem& files = real_files();
+  std::vector<TensorEntry> entries;
+  std::optional<Digest> recorded;
+  if (path.ends_with(".safetensors")) {
+    entries = read_safetensors(files, path).tensors;
+  } else if (path.ends_with(".ckpt")) {
+    Checkpoint checkpoint = read_checkpoint(files, path);
+    recorded = checkpoint.info.state_hash;
+    for (CheckpointTensor& t : checkpoint.tensors) {
+      if (t.kind != "slot") entries.push_back(TensorEntry{std::move(t.name), std::move(t.tensor)});
+    }
+  } else {
+    failf(Category::usage, "cannot tell what {} is: `hash` reads files named *.safetensors and *.ckpt", quote(path));
+  }
+  const StateHash hash = state_hash(entries);
+  if (recorded && *recorded != hash.root) {
+    failf(Category::mismatch,
+          "{}: its tensors hash to {}, but its header says {}; the file was not written by a correct build", quote(path),
+          hex(hash.root), hex(*recorded));
+  }
+  Json tensors = Json::object();
+  for (const StateLeaf& leaf : hash.leaves) tensors.set(leaf.name, hex(leaf.digest));
+  console.result(fmt::format("{}  {}\n", hex(hash.root), path),
+                 Json::object().set("state_hash", hex(hash.root)).set("tensors", std::move(tensors)));
+  return 0;
+}
+
+}  // namespace
+
+extern constinit const CommandDef command_hash = {
+    .name = "hash",
+    .doc = "Print the state hash of the weights in a file",
+    .about = "Equal weights give equal hashes whatever the file format; optimizer state does not count.",
+    .positionals = kPositionals,
+    .example = "lockstep hash runs/20240501-123456-k3mq/model.safetensors",
+    .run = run,
+};
+
+}  // namespace lockstep

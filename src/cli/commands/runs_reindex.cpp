@@ -1,0 +1,28 @@
+// lockstep runs reindex: rebuild the store from the run folders.
+#include "cli/command.h"
+#include "cli/run_report.h"
+
+namespace lockstep {
+namespace {
+
+int run(const Args& args, Console& console) {
+  FileSystem& files = real_files();
+  Store store = Store::open(args.runs_dir, StoreMode::create);
+  warn_about(store, console);
+  const auto results = reindex(store, files, file_probe(files));
+  console.result(reap_text(results), reap_json(results));
+  return 0;
+}
+
+}  // namespace
+
+extern constinit const CommandDef command_runs_reindex = {
+    .name = "runs reindex",
+    .doc = "Put back the rows of run folders that the database does not know",
+    .about = "For a database that was lost or damaged. Curves are not in the folders and stay lost; runs can be\n"
+             "resumed.",
+    .example = "lockstep runs reindex",
+    .run = run,
+};
+
+}  // namespace lockstep
