@@ -27,6 +27,11 @@ std::string text(T value) {
 }
 
 template <class T>
+std::string text(const std::vector<T>& items);
+template <class T>
+std::string text(const std::optional<T>& value);
+
+template <class T>
 std::string text(std::span<const T> items) {
   std::string out = "[";
   for (const T& item : items) {
