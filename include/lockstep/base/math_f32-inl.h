@@ -23,7 +23,7 @@ template <class O>
 [[gnu::always_inline]] inline typename O::F abs32(typename O::F x) {
   return O::from_bits(O::iand(O::bits(x), O::seti(0x7fffffff)));
 }
-// |mag| with the sign of s; mag must not be negative.
+// mag with the sign of s; mag must not be negative unless s is.
 template <class O>
 [[gnu::always_inline]] inline typename O::F with_sign32(typename O::F mag, typename O::F s) {
   return O::from_bits(O::ior(O::bits(mag), O::iand(O::bits(s), O::seti(static_cast<std::int32_t>(0x80000000u)))));
@@ -125,7 +125,7 @@ template <class O>
   const F a = abs32<O>(x), z = x * x, one = O::set(1.0f);
   const F small = O::fma(x * z, poly32<O>(z, math::kTanh32), x);
   const F large = one - O::set(2.0f) / (exp32<O>(a + a) + one);
-  return keep_nan32<O>(x, O::select(O::lt(a, O::set(0.9f)), small, with_sign32<O>(large, x)));
+  return keep_nan32<O>(x, with_sign32<O>(O::select(O::lt(a, O::set(0.9f)), small, large), x));
 }
 
 // 1 / (1 + e^-x), from e^-|x| so that nothing overflows, the quotient corrected by its residual; 1.4 ULP.

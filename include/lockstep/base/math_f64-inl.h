@@ -16,7 +16,7 @@ template <class O>
 [[gnu::always_inline]] inline typename O::I sign64(typename O::F x) {
   return O::iand(O::bits(x), O::seti(static_cast<std::int64_t>(0x8000000000000000u)));
 }
-// |mag| with the sign of s; mag must not be negative.
+// mag with the sign of s; mag must not be negative unless s is.
 template <class O>
 [[gnu::always_inline]] inline typename O::F with_sign64(typename O::F mag, typename O::F s) {
   return O::from_bits(O::ior(O::bits(mag), sign64<O>(s)));
@@ -122,7 +122,7 @@ template <class O>
   const F a = abs64<O>(x), z = x * x, one = O::set(1.0);
   const F small = O::fma(x * z, poly64<O>(z, math::kTanh64), x);
   const F large = one - O::set(2.0) / (exp64<O>(a + a) + one);
-  return keep_nan64<O>(x, O::select(O::lt(a, O::set(0.9)), small, with_sign64<O>(large, x)));
+  return keep_nan64<O>(x, with_sign64<O>(O::select(O::lt(a, O::set(0.9)), small, large), x));
 }
 // 1 / (1 + e^-x), 1.4 ULP.
 template <class O>
