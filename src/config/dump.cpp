@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "config/scan.h"
 #include "config/utf8.h"
 #include "lockstep/config/node.h"
 
@@ -40,7 +41,7 @@ bool null_word(std::string_view t) { return t.empty() || t == "~" || t == "null"
 
 /// Whether the text may stand without quotes; in a flow list fewer characters may.
 bool plain_safe(std::string_view t, bool flow) {
-  if (t.empty() || t == "~" || t == "null" || t == "---" || t == "...") return false;
+  if (t.empty() || t == "~" || t == "null" || t.starts_with("---") || t.starts_with("...")) return false;
   if (t.front() == ' ' || t.back() == ' ' || t.front() == '\t' || t.back() == '\t' || t.back() == ':') return false;
   if (std::string_view(",[]{}#&*!|>'\"%@`").find(t.front()) != std::string_view::npos) return false;
   if (std::string_view("-?:").find(t.front()) != std::string_view::npos) {
@@ -147,6 +148,8 @@ void flow(const Node& n, std::string& out, std::size_t limit) {
 }
 
 }  // namespace
+
+bool plain_writable(std::string_view text) { return plain_safe(text, false); }
 
 std::string dump(const Node& n, bool escape_references) {
   Writer w(escape_references);

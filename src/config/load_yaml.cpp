@@ -128,8 +128,8 @@ class Builder final : public YAML::EventHandler {
 
   void scalar(const Origin& at, YAML::anchor_t anchor, const std::string& value, bool quoted) {
     if (!want_key()) {
-      // A plain scalar over blank lines cannot be a number, and only quotes can print it again.
-      finish(Node::make_scalar(value, quoted || value.find('\n') != std::string::npos, at), anchor);
+      // What only quotes can print again (blank lines, invisible characters) cannot be a number either.
+      finish(Node::make_scalar(value, quoted || !plain_writable(value), at), anchor);
       return;
     }
     Open& map = stack_.back();

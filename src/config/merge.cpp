@@ -70,8 +70,8 @@ void Merger::merge_maps(Node& base, Node over, std::vector<std::string>& path) {
     const std::string old = base_written.empty() ? rules_.chosen(out_.root, path, base, {}) : base_written;
     const std::string over_written = explicit_name(over);
     const std::string name = over_written.empty() ? rules_.chosen(out_.root, path, over, old) : over_written;
-    const Key* key = over.find_key("name");
-    rename(base, name, old, path, key != nullptr ? key->origin : over.origin);
+    const Node* written = over.find("name");
+    rename(base, name, old, path, written != nullptr ? written->origin : over.origin);
     if (!name.empty() && name != old && over_written.empty()) base.erase("name");
   }
   // The name first: rules look at it when they judge what lies below.

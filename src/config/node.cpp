@@ -9,7 +9,10 @@
 namespace lockstep {
 
 std::string Origin::text() const {
-  return source ? fmt::format("{}:{}:{}", source->name, line, column) : "default";
+  if (!source) return "default";
+  // An override is one line, and its name holds its number.
+  if (source->kind == Source::Kind::override_ && line == 1) return fmt::format("{}:{}", source->name, column);
+  return fmt::format("{}:{}:{}", source->name, line, column);
 }
 
 bool operator==(const Origin& a, const Origin& b) {

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "config/scan.h"
 #include "config/walk.h"
 #include "lockstep/base/text.h"
 #include "lockstep/config/compose.h"
@@ -91,7 +92,7 @@ class Resolver {
       }
       text += value->scalar;
     }
-    n.quoted = n.quoted || text.empty() || text == "~" || text == "null" || text.find('\n') != std::string::npos;
+    n.quoted = n.quoted || !plain_writable(text);
     n.scalar = std::move(text);
   }
 
@@ -146,8 +147,7 @@ class Resolver {
       return {};
     }
     const std::string text = value != nullptr ? std::string(value) : name.substr(colon + 1);
-    const bool quoted = text.empty() || text == "~" || text == "null" || text.find('\n') != std::string::npos;
-    return Node::make_scalar(text, quoted, at.origin);
+    return Node::make_scalar(text, !plain_writable(text), at.origin);
   }
 
   Node& root_;
