@@ -1,8 +1,12 @@
-// NH-128: the scalar reference, quick enough for records of a few hundred bytes.
+// NH-128 in the baseline's instructions, quick enough for records of a few hundred bytes.
 #include "lockstep/base/nh128.h"
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/philox.h"
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 namespace lockstep {
 
@@ -17,6 +21,24 @@ std::array<NhKeys, kNhBlockPairs> make_table() {
 }
 
 // Adds `pairs` pairs that lie within one block.
+#if defined(__x86_64__)
+// The baseline's 16-byte registers hold a pair's four factors: x0 x1 x0 x1 plus its keys; one multiplication of the
+// even words by the odd ones gives both sums' products.
+void add_pairs(const std::byte* data, const NhKeys* keys, const NhKeys& block, std::size_t pairs, Nh128& sum) {
+  const auto load = [](const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); };
+  const __m128i extra = load(block.data());
+  __m128i total = _mm_setzero_si128();
+  for (std::size_t p = 0; p < pairs; ++p, data += 8) {
+    const __m128i x = _mm_loadl_epi64(static_cast<const __m128i*>(static_cast<const void*>(data)));
+    const __m128i key = _mm_add_epi32(load(keys[p].data()), extra);
+    const __m128i factors = _mm_add_epi32(_mm_unpacklo_epi64(x, x), key);
+    total = _mm_add_epi64(total, _mm_mul_epu32(factors, _mm_srli_epi64(factors, 32)));
+  }
+  std::uint64_t parts[2];
+  std::memcpy(parts, &total, sizeof parts);
+  sum += Nh128{parts[0], parts[1]};
+}
+#else
 void add_pairs(const std::byte* data, const NhKeys* keys, const NhKeys& block, std::size_t pairs, Nh128& sum) {
   for (std::size_t p = 0; p < pairs; ++p, data += 8) {
     std::uint32_t x[2];
@@ -26,6 +48,7 @@ void add_pairs(const std::byte* data, const NhKeys* keys, const NhKeys& block, s
     sum.b += std::uint64_t{x[0] + (k[2] + block[2])} * (x[1] + (k[3] + block[3]));
   }
 }
+#endif
 
 }  // namespace
 
