@@ -41,7 +41,7 @@ std::vector<OpSample> where_samples() {
                                                                  {Shape{5}, Shape{3, 1}, Shape{}},
                                                                  {Shape{}, Shape{7}, Shape{1}},
                                                                  {Shape{0, 3}, Shape{1, 3}, Shape{3}},
-                                                                 {Shape{67, 33}, Shape{67, 33}, Shape{67, 1}}})
+                                                                 {Shape{260, 263}, Shape{260, 263}, Shape{260, 1}}})
     for (const DType t : {DType::f32, DType::f64})
       out.push_back({.in = {{.shape = c, .dtype = DType::boolean, .high_int = 2}, {.shape = a, .dtype = t}, {.shape = b, .dtype = t}},
                      .check_gradient = c.numel() < 100});

@@ -68,6 +68,7 @@ std::vector<OpSample> index_samples(bool add) {
   push({2, 3, 4}, 1, 2);
   push({1, 1}, 0, 1);
   push({31, 37}, 0, 129);
+  push({40, 1700}, 0, 60);
   return out;
 }
 std::vector<OpSample> select_samples() { return index_samples(false); }

@@ -72,14 +72,14 @@ Tensors linear_vjp(const Vjp& c) {
 std::vector<OpSample> matmul_samples() {
   std::vector<OpSample> out;
   for (const auto& [m, k, n] : std::vector<std::array<std::int64_t, 3>>{
-           {3, 4, 5}, {1, 7, 1}, {0, 3, 2}, {2, 0, 3}, {2, 3, 0}, {13, 17, 37}, {1, 5, 3}, {7, 1300, 33}, {31, 641, 5}, {65, 64, 70}})
+           {3, 4, 5}, {1, 7, 1}, {0, 3, 2}, {2, 0, 3}, {2, 3, 0}, {13, 17, 37}, {1, 5, 3}, {7, 1300, 33}, {31, 641, 5}, {65, 64, 70}, {130, 700, 37}, {9, 330, 530}})
     out.push_back({.in = {{.shape = {m, k}}, {.shape = {k, n}}}, .check_gradient = m * k * n < 200});
   return out;
 }
 std::vector<OpSample> linear_samples() {
   std::vector<OpSample> out;
   for (const auto& [x, n] : std::vector<std::pair<Shape, std::int64_t>>{
-           {Shape{3, 4}, 5}, {Shape{4}, 3}, {Shape{2, 3, 4}, 2}, {Shape{0, 4}, 3}, {Shape{3, 0}, 2}, {Shape{17, 129}, 37}, {Shape{1, 1}, 1}})
+           {Shape{3, 4}, 5}, {Shape{4}, 3}, {Shape{2, 3, 4}, 2}, {Shape{0, 4}, 3}, {Shape{3, 0}, 2}, {Shape{17, 129}, 37}, {Shape{130, 700}, 37}, {Shape{1, 1}, 1}})
     for (const bool bias : {true, false})
       out.push_back({.in = {{.shape = x}, {.shape = {n, x[x.rank() - 1]}}, {.shape = {n}, .present = bias}}, .check_gradient = x.numel() < 60});
   return out;

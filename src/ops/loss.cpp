@@ -132,6 +132,7 @@ std::vector<OpSample> rows_samples(bool backward) {
   push(17, 37, true, 0.1, 5);
   push(64, 10, false, 0, -100);
   push(3, 5003, false, 0, -100);
+  push(700, 101, true, 0.1, 7);
   return out;
 }
 std::vector<OpSample> ce_samples() { return rows_samples(false); }

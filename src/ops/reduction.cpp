@@ -122,7 +122,8 @@ std::vector<OpSample> with_axes(bool var, bool empties) {
   std::vector<OpSample> out;
   const std::vector<std::pair<Shape, Shape>> cases = {
       {Shape{3, 5}, Shape{1}}, {Shape{3, 5}, Shape{0}}, {Shape{3, 5}, Shape{0, 1}}, {Shape{}, Shape{}}, {Shape{2, 3, 4}, Shape{0, 2}},
-      {Shape{2, 3, 4}, Shape{1}}, {Shape{1, 7}, Shape{1}}, {Shape{0, 4}, Shape{1}}, {Shape{3, 331}, Shape{1}}, {Shape{331, 3}, Shape{0}}};
+      {Shape{2, 3, 4}, Shape{1}}, {Shape{1, 7}, Shape{1}}, {Shape{0, 4}, Shape{1}}, {Shape{3, 331}, Shape{1}}, {Shape{331, 3}, Shape{0}}, {Shape{7, 9973}, Shape{1}},
+      {Shape{9973, 7}, Shape{0}}};
   for (const auto& [s, axes] : cases)
     for (const bool keep : {false, true}) {
       const bool gradient = s.numel() < 100;
@@ -143,7 +144,7 @@ std::vector<OpSample> var_samples() { return with_axes(true, false); }
 std::vector<OpSample> amax_samples() { return with_axes(false, false); }
 std::vector<OpSample> argmax_samples() {
   std::vector<OpSample> out;
-  for (const Shape& s : {Shape{3, 5}, Shape{7, 1}, Shape{4, 37}, Shape{0, 3}})
+  for (const Shape& s : {Shape{3, 5}, Shape{7, 1}, Shape{4, 37}, Shape{0, 3}, Shape{260, 263}})
     for (std::int64_t axis = 0; axis < 2; ++axis)
       if (s[static_cast<std::size_t>(axis)] > 0) out.push_back({.in = {{.shape = s}}, .attrs = {axis, axis == 0}});
   out.push_back({.in = {{.shape = {2, 3, 4}}}, .attrs = {std::int64_t{1}, false}});
@@ -151,7 +152,7 @@ std::vector<OpSample> argmax_samples() {
 }
 std::vector<OpSample> total_samples() {
   std::vector<OpSample> out = one_input(-2, 2);
-  out.push_back({.in = {{.shape = {3, 4099}}}, .check_gradient = false});
+  for (const Shape& s : {Shape{3, 4099}, Shape{17, 4099}}) out.push_back({.in = {{.shape = s}}, .check_gradient = false});
   return out;
 }
 std::vector<BadSample> bad_axes() {

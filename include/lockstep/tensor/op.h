@@ -23,6 +23,7 @@ class Attrs {
     assert(v.size() <= kMax);
     for (const auto& x : v) v_[n_++] = x;
   }
+  void push_back(const AttrValue& v) { v_[n_++] = v; }
   template <class T>
   [[nodiscard]] const T& get(std::size_t i) const { return std::get<T>(v_[i]); }
   [[nodiscard]] const AttrValue& operator[](std::size_t i) const { return v_[i]; }
