@@ -35,8 +35,9 @@ TEST_CASE("keys depend on seed, purpose and path, and are pinned") {
   const PhiloxKey key = rng_key(42, "init", "layers.0.weight");
   const Digest d = sha256(std::string("ls-rng-1") + std::string("\x2a\0\0\0\0\0\0\0", 8) + "init" +
                           std::string(1, '\0') + "layers.0.weight");
-  CHECK(key.lo == (d[0] | d[1] << 8 | d[2] << 16 | static_cast<std::uint32_t>(d[3]) << 24));
-  CHECK(key.hi == (d[4] | d[5] << 8 | d[6] << 16 | static_cast<std::uint32_t>(d[7]) << 24));
+  std::uint32_t words[2];  // little-endian, as this machine is
+  std::memcpy(words, d.data(), sizeof words);
+  CHECK(key == PhiloxKey{words[0], words[1]});
   CHECK(key != rng_key(43, "init", "layers.0.weight"));
   CHECK(key != rng_key(42, "initlayers.0", ".weight"));
 }
