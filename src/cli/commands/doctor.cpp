@@ -3,11 +3,11 @@
 #include <sys/statvfs.h>
 
 #include <atomic>
-#include <cmath>
 
 #include "cli/command.h"
 #include "lockstep/base/cpu.h"
 #include "lockstep/base/file.h"
+#include "lockstep/base/math.h"
 #include "lockstep/base/pool.h"
 #include "lockstep/base/text.h"
 #include "lockstep/base/version.h"
@@ -31,7 +31,7 @@ bool contracted() {
 #if defined(__x86_64__)
 __attribute__((target("fma"))) double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
 #else
-double fused(double a, double b, double c) { return std::fma(a, b, c); }
+double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
 #endif
 
 // Whether fused multiply-adds round once, in hardware where there is any.
@@ -39,7 +39,7 @@ bool fma_right() {
   volatile double x = kX, y = -kY;
   const double a = x, c = y;
 #if defined(__x86_64__)
-  if (!has_fma()) return std::fma(a, a, c) == 0x1p-54;
+  if (!has_fma()) return fma_emulated(a, a, c) == 0x1p-54;
 #endif
   return fused(a, a, c) == 0x1p-54;
 }
