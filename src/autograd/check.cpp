@@ -60,7 +60,8 @@ Tensors only_checked(std::span<const Tensor> in) {
   return out;
 }
 
-Tensors projected_gradients(const Tensors& out, const Tensors& weights, std::span<const Tensor> leaves, const GradOptions& o) {
+Tensors projected_gradients(const Tensors& out, const Tensors& weights, std::span<const Tensor> leaves,
+                            const GradOptions& o) {
   Tensors roots, seeds;
   for (std::size_t i = 0; i < out.size(); ++i)
     if (out[i].requires_grad()) {
@@ -82,7 +83,8 @@ std::string gradcheck(Function f, const void* context, std::span<const Tensor> i
     const Tensors out = floating(f(leaves, context));
     Tensors weights;
     for (std::size_t i = 0; i < out.size(); ++i) {
-      if (out[i].dtype() != DType::f64) return fmt::format("output {} has dtype {}; gradients are checked in float64", i, text(out[i].dtype()));
+      if (out[i].dtype() != DType::f64)
+        return fmt::format("output {} has dtype {}; gradients are checked in float64", i, text(out[i].dtype()));
       weights.push_back(weights_like(out[i], static_cast<std::uint32_t>(i)));
     }
     analytic = projected_gradients(out, weights, only_checked(leaves), {.allow_unused = true});
@@ -93,7 +95,9 @@ std::string gradcheck(Function f, const void* context, std::span<const Tensor> i
     const Tensor& g = analytic[next++];
     const std::vector<double> at = inputs[i].to_doubles();
     const std::vector<double> got = g.defined() ? g.to_doubles() : std::vector<double>(at.size(), 0.0);
-    if (got.size() != at.size()) return fmt::format("input {}: the gradient has shape {}, the input {}", i, text(g.shape()), text(inputs[i].shape()));
+    if (got.size() != at.size())
+      return fmt::format("input {}: the gradient has shape {}, the input {}", i, text(g.shape()),
+                         text(inputs[i].shape()));
     for (std::size_t e = 0; e < at.size(); ++e) {
       double sides[2];
       for (int side = 0; side < 2; ++side) {
@@ -105,7 +109,8 @@ std::string gradcheck(Function f, const void* context, std::span<const Tensor> i
       }
       const double numeric = (sides[1] - sides[0]) / (2 * kStep);
       if (!(std::abs(numeric - got[e]) <= tolerance * (1 + std::abs(numeric))))
-        return fmt::format("input {} element {}: the gradient is {}, central differences give {} (tolerance {})", i, e, got[e], numeric, tolerance);
+        return fmt::format("input {} element {}: the gradient is {}, central differences give {} (tolerance {})", i, e,
+                           got[e], numeric, tolerance);
     }
   }
   return {};
@@ -124,7 +129,8 @@ Tensors gradient_function(std::span<const Tensor> in, const void* context) {
   Scope s = scope;
   s.grad = true;
   const Within within(s);
-  // Aliases with history of their own: the inputs may be constants here, and the outer walk must see the path through them.
+  // Aliases with history of their own: the inputs may be constants here, and the outer walk must see the path through
+  // them.
   Tensors x;
   for (const Tensor& t : in.first(inner.inputs))
     x.push_back(!checked(t) ? t : t.requires_grad() ? reshape(t, t.shape()) : t.detach().requires_grad_());

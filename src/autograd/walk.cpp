@@ -13,7 +13,8 @@ using NodePtr = std::shared_ptr<GradNode>;
 
 std::string place(const GradNode& n) {
   if (n.module_path.empty()) return "outside any module";
-  return n.module_origin.empty() ? fmt::format("in module '{}'", n.module_path) : fmt::format("in module '{}' ({})", n.module_path, n.module_origin);
+  return n.module_origin.empty() ? fmt::format("in module '{}'", n.module_path)
+                                 : fmt::format("in module '{}' ({})", n.module_path, n.module_origin);
 }
 
 /// One node of the walk with the gradients of its outputs.
@@ -48,7 +49,8 @@ std::vector<Stop> collect(std::span<const Tensor> roots) {
 }
 
 Stop* find(std::vector<Stop>& stops, const GradNode& n) {
-  const auto it = std::ranges::lower_bound(stops, n.number, std::greater<>{}, [](const Stop& s) { return s.node->number; });
+  const auto it =
+      std::ranges::lower_bound(stops, n.number, std::greater<>{}, [](const Stop& s) { return s.node->number; });
   return it != stops.end() && it->node.get() == &n ? &*it : nullptr;
 }
 
@@ -60,11 +62,15 @@ Tensor summed_to(const OpDef& op, const Tensor& g, const Shape& to) {
   bool fits = g.rank() >= to.rank();
   for (std::size_t i = 0; fits && i < g.rank(); ++i) {
     const std::int64_t want = i < lead ? 1 : to[i - lead];
-    if (i < lead || (want == 1 && g.shape()[i] != 1)) axes.push_back(static_cast<std::int64_t>(i));
-    else fits = want == g.shape()[i];
+    if (i < lead || (want == 1 && g.shape()[i] != 1))
+      axes.push_back(static_cast<std::int64_t>(i));
+    else
+      fits = want == g.shape()[i];
   }
   if (!fits)
-    failf(Category::internal, "{}: its derivative rule returned a gradient of shape {} for an input of shape {}; it must be that shape or broadcast from it",
+    failf(Category::internal,
+          "{}: its derivative rule returned a gradient of shape {} for an input of shape {}; it must be that shape or "
+          "broadcast from it",
           op.name, text(g.shape()), text(to));
   return reshape(axes.rank() == 0 ? g : sum(g, axes, true), to);
 }
@@ -107,7 +113,8 @@ Tensors outputs_of(const NodePtr& n, bool create_graph) {
 }
 
 /// An op without a rule: its composition is run again on the saved inputs and that graph is walked.
-Tensors through_reference(const GradNode& n, std::span<const Tensor> in, std::span<const Tensor> grads, std::uint32_t wanted, bool create_graph) {
+Tensors through_reference(const GradNode& n, std::span<const Tensor> in, std::span<const Tensor> grads,
+                          std::uint32_t wanted, bool create_graph) {
   Tensors fresh(in.begin(), in.end()), targets;
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     if (((wanted >> i) & 1U) == 0) {
@@ -131,7 +138,8 @@ Tensors through_reference(const GradNode& n, std::span<const Tensor> in, std::sp
       used.push_back(roots[i]);
       seeds.push_back(grads[i]);
     }
-  const Tensors got = gradients_of(used, seeds, targets, {.create_graph = create_graph, .retain_graph = create_graph, .allow_unused = true});
+  const Tensors got = gradients_of(used, seeds, targets,
+                                   {.create_graph = create_graph, .retain_graph = create_graph, .allow_unused = true});
   Tensors out(in.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < in.size(); ++i)
@@ -142,7 +150,9 @@ Tensors through_reference(const GradNode& n, std::span<const Tensor> in, std::sp
 Tensors derivative(const Stop& stop, std::uint32_t wanted, bool create_graph) {
   const GradNode& n = *stop.node;
   if (n.released)
-    failf(Category::usage, "backward of '{}' {}: this graph was already walked and its saved tensors were released; pass retain_graph to walk it twice",
+    failf(Category::usage,
+          "backward of '{}' {}: this graph was already walked and its saved tensors were released; pass retain_graph "
+          "to walk it twice",
           n.op->name, place(n));
   const Tensors in = inputs_of(n);
   // The error and anomaly texts of what runs now name the module of the forward.
@@ -161,8 +171,8 @@ void run_hooks(const GradNode& n, Tensors& grads) {
     const Tensor g = h.run(grads[h.output]);
     if (!g.defined()) continue;
     if (g.shape() != grads[h.output].shape() || g.dtype() != grads[h.output].dtype())
-      failf(Category::usage, "a gradient hook returned shape {} {} for a gradient of shape {} {}; they must be equal", text(g.shape()), text(g.dtype()),
-            text(grads[h.output].shape()), text(grads[h.output].dtype()));
+      failf(Category::usage, "a gradient hook returned shape {} {} for a gradient of shape {} {}; they must be equal",
+            text(g.shape()), text(g.dtype()), text(grads[h.output].shape()), text(grads[h.output].dtype()));
     grads[h.output] = g;
   }
 }
@@ -179,12 +189,14 @@ void visit(std::vector<Stop>& stops, Stop& stop, const GradOptions& o) {
   if (wanted == 0) return;
   const Tensors got = derivative(stop, wanted, o.create_graph);
   if (got.size() != n->edges.size())
-    failf(Category::internal, "{}: its derivative rule returned {} gradients for {} inputs", n->op->name, got.size(), n->edges.size());
+    failf(Category::internal, "{}: its derivative rule returned {} gradients for {} inputs", n->op->name, got.size(),
+          n->edges.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (((wanted >> i) & 1U) == 0 || !got[i].defined()) continue;
     const Tensor g = summed_to(*n->op, got[i], n->in_meta[i].shape);
     if (g.dtype() != n->in_meta[i].dtype)
-      failf(Category::internal, "{}: its derivative rule returned {} for an input of dtype {}", n->op->name, text(g.dtype()), text(n->in_meta[i].dtype));
+      failf(Category::internal, "{}: its derivative rule returned {} for an input of dtype {}", n->op->name,
+            text(g.dtype()), text(n->in_meta[i].dtype));
     add_to(into[i]->grads[n->edges[i].index], g);
   }
   if (!o.retain_graph && !o.create_graph) {
@@ -197,24 +209,29 @@ void visit(std::vector<Stop>& stops, Stop& stop, const GradOptions& o) {
 void check_input(const Tensor& t, std::size_t i) {
   if (!t.defined()) failf(Category::usage, "gradients: input {} is undefined; pass tensors that exist", i);
   if (!is_floating(t.dtype()))
-    failf(Category::usage, "gradients: input {} of shape {} has dtype {}; only floating tensors have gradients", i, text(t.shape()), text(t.dtype()));
+    failf(Category::usage, "gradients: input {} of shape {} has dtype {}; only floating tensors have gradients", i,
+          text(t.shape()), text(t.dtype()));
   if (!t.requires_grad())
     failf(Category::usage,
-          "gradients: input {} of shape {} has no history: it was never marked with requires_grad_(), was detached, or was computed under NoGrad; "
-          "mark it before the forward", i, text(t.shape()));
+          "gradients: input {} of shape {} has no history: it was never marked with requires_grad_(), was detached, or "
+          "was computed under NoGrad; "
+          "mark it before the forward",
+          i, text(t.shape()));
 }
 
 void check_seed(const Tensor& root, const Tensor& seed) {
   if (seed.shape() != root.shape() || seed.dtype() != root.dtype())
-    failf(Category::usage, "gradients: the seed has shape {} {}, the tensor it belongs to {} {}; they must be equal", text(seed.shape()), text(seed.dtype()),
-          text(root.shape()), text(root.dtype()));
+    failf(Category::usage, "gradients: the seed has shape {} {}, the tensor it belongs to {} {}; they must be equal",
+          text(seed.shape()), text(seed.dtype()), text(root.shape()), text(root.dtype()));
 }
 
 }  // namespace
 
-Tensors gradients_of(std::span<const Tensor> roots, std::span<const Tensor> seeds, std::span<const Tensor> inputs, const GradOptions& o) {
+Tensors gradients_of(std::span<const Tensor> roots, std::span<const Tensor> seeds, std::span<const Tensor> inputs,
+                     const GradOptions& o) {
   for (std::size_t i = 0; i < inputs.size(); ++i) check_input(inputs[i], i);
-  if (roots.size() != seeds.size()) failf(Category::internal, "gradients_of got {} roots and {} seeds", roots.size(), seeds.size());
+  if (roots.size() != seeds.size())
+    failf(Category::internal, "gradients_of got {} roots and {} seeds", roots.size(), seeds.size());
   Scope s = scope;
   s.grad = o.create_graph;
   const Within within(s);
@@ -243,9 +260,13 @@ Tensors gradients_of(std::span<const Tensor> roots, std::span<const Tensor> seed
     const Tensor& t = inputs[i];
     Stop* stop = find(stops, *t.node());
     if (stop == nullptr && !o.allow_unused)
-      failf(Category::usage, "gradients: the total does not depend on input {} of shape {}; every input must take part, or pass allow_unused", i, text(t.shape()));
+      failf(Category::usage,
+            "gradients: the total does not depend on input {} of shape {}; every input must take part, or pass "
+            "allow_unused",
+            i, text(t.shape()));
     Tensor g = stop == nullptr ? Tensor() : stop->grads[t.output_index()];
-    if (stop != nullptr && !g.defined()) g = fill(t.shape(), 0, t.dtype(), t.device());   // it depends, with derivative zero
+    if (stop != nullptr && !g.defined())
+      g = fill(t.shape(), 0, t.dtype(), t.device());  // it depends, with derivative zero
     out.push_back(std::move(g));
   }
   return out;
@@ -254,20 +275,26 @@ Tensors gradients_of(std::span<const Tensor> roots, std::span<const Tensor> seed
 Tensors gradients(const Tensor& total, std::span<const Tensor> inputs, const GradOptions& o, const Tensor& seed) {
   if (!total.defined()) fail(Category::usage, "gradients: the total is undefined; pass the result of a forward");
   if (!is_floating(total.dtype()))
-    failf(Category::usage, "gradients: the total of shape {} has dtype {}; only floating tensors have gradients", text(total.shape()), text(total.dtype()));
+    failf(Category::usage, "gradients: the total of shape {} has dtype {}; only floating tensors have gradients",
+          text(total.shape()), text(total.dtype()));
   if (!total.requires_grad())
     failf(Category::usage,
-          "gradients: the total of shape {} has no history: it was computed under NoGrad, from detached or integer tensors only, or no input "
-          "was marked with requires_grad_()", text(total.shape()));
+          "gradients: the total of shape {} has no history: it was computed under NoGrad, from detached or integer "
+          "tensors only, or no input "
+          "was marked with requires_grad_()",
+          text(total.shape()));
   if (!seed.defined() && total.numel() != 1)
-    failf(Category::usage, "gradients: the total has shape {} with {} elements; it needs one element, or a seed of its shape: sum() it first", text(total.shape()),
-          total.numel());
+    failf(Category::usage,
+          "gradients: the total has shape {} with {} elements; it needs one element, or a seed of its shape: sum() it "
+          "first",
+          text(total.shape()), total.numel());
   const Tensor start = seed.defined() ? seed : fill(total.shape(), 1, total.dtype(), total.device());
   return gradients_of({&total, 1}, {&start, 1}, inputs, o);
 }
 
 std::uint64_t add_hook(const Tensor& t, std::function<Tensor(const Tensor&)> f) {
-  if (!t.requires_grad()) failf(Category::usage, "add_hook: the tensor of shape {} has no history, so no walk reaches it", text(t.shape()));
+  if (!t.requires_grad())
+    failf(Category::usage, "add_hook: the tensor of shape {} has no history, so no walk reaches it", text(t.shape()));
   auto& hooks = t.node()->hooks;
   if (!hooks) hooks = std::make_unique<std::vector<GradHook>>();
   hooks->push_back({next_node_number(), t.output_index(), std::move(f)});
@@ -275,7 +302,8 @@ std::uint64_t add_hook(const Tensor& t, std::function<Tensor(const Tensor&)> f) 
 }
 
 void remove_hook(const Tensor& t, std::uint64_t id) {
-  if (t.requires_grad() && t.node()->hooks) std::erase_if(*t.node()->hooks, [id](const GradHook& h) { return h.id == id; });
+  if (t.requires_grad() && t.node()->hooks)
+    std::erase_if(*t.node()->hooks, [id](const GradHook& h) { return h.id == id; });
 }
 
 }  // namespace lockstep

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::string_view kX[] = {"x"};
 constexpr std::string_view kGX[] = {"g", "x"};
-constexpr double kRootHalf = 0x1.6a09e667f3bcdp-1;         // sqrt(1/2)
-constexpr double kInvRootTwoPi = 0x1.9884533d43651p-2;     // 1 / sqrt(2 pi)
+constexpr double kRootHalf = 0x1.6a09e667f3bcdp-1;      // sqrt(1/2)
+constexpr double kInvRootTwoPi = 0x1.9884533d43651p-2;  // 1 / sqrt(2 pi)
 
 std::vector<Meta> infer_same(const OpIn& c) {
   need_float(c, 0);
@@ -45,7 +45,7 @@ Tensors gelu_vjp(const Vjp& c) { return {gelu_backward(c.grad[0], c.in[0])}; }
 Tensors gelu_backward_reference(std::span<const Tensor> in, const Attrs&) {
   return {mul(in[0], add(normal_mass(in[1]), mul(in[1], normal_density(in[1]))))};
 }
-Tensors gelu_backward_vjp(const Vjp& c) {   // d/dx (Phi + x phi) = phi (2 - x^2)
+Tensors gelu_backward_vjp(const Vjp& c) {  // d/dx (Phi + x phi) = phi (2 - x^2)
   const Tensor& x = c.in[1];
   Tensor by_x;
   if (c.wants(1)) by_x = mul(mul(c.grad[0], c.in[0]), mul(normal_density(x), add_scalar(neg(mul(x, x)), 2)));
@@ -72,23 +72,75 @@ constexpr BadSamplesFn kBad = nullptr, bad_backward = nullptr;
 
 enum : std::size_t { kRelu, kReluBackward, kTanh, kSigmoid, kGelu, kGeluBackward };
 constexpr OpDef kOps[] = {
-    {.name = "relu", .doc = "x > 0 ? x : +0; NaN stays NaN (A10).", .inputs = kX, .infer = infer_same, .reference = relu_reference,
-     .vjp = relu_vjp, .elementwise = true, .saves = Save::inputs, .flops = flops_per_element, .onnx = "Relu", .samples = samples,
+    {.name = "relu",
+     .doc = "x > 0 ? x : +0; NaN stays NaN (A10).",
+     .inputs = kX,
+     .infer = infer_same,
+     .reference = relu_reference,
+     .vjp = relu_vjp,
+     .elementwise = true,
+     .saves = Save::inputs,
+     .flops = flops_per_element,
+     .onnx = "Relu",
+     .samples = samples,
      .bad_samples = kBad},
-    {.name = "relu_backward", .doc = "Derivative of relu: x > 0 ? g : +0; g where x is NaN (A10).", .inputs = kGX,
-     .infer = infer_backward, .reference = relu_backward_reference, .vjp = relu_backward_vjp, .elementwise = true,
-     .saves = Save::inputs, .flops = flops_per_element, .samples = backward_samples, .bad_samples = bad_backward},
-    {.name = "tanh", .doc = "Hyperbolic tangent (A8).", .inputs = kX, .infer = infer_same, .vjp = tanh_vjp, .elementwise = true,
-     .saves = Save::outputs, .flops = flops_per_element, .onnx = "Tanh", .samples = samples, .bad_samples = kBad},
-    {.name = "sigmoid", .doc = "1 / (1 + exp(-x)) (A8).", .inputs = kX, .infer = infer_same, .reference = sigmoid_reference,
-     .vjp = sigmoid_vjp, .elementwise = true, .saves = Save::outputs, .flops = flops_per_element, .onnx = "Sigmoid",
-     .samples = samples, .bad_samples = kBad},
-    {.name = "gelu", .doc = "x * Phi(x), Phi the normal distribution function with erf within 3e-7 in f32 (A8).", .inputs = kX,
-     .infer = infer_same, .reference = gelu_reference, .vjp = gelu_vjp, .elementwise = true, .saves = Save::inputs,
-     .flops = flops_per_element, .onnx = "Gelu", .samples = samples, .bad_samples = kBad},
-    {.name = "gelu_backward", .doc = "Derivative of gelu: g * (Phi(x) + x * phi(x)), phi the normal density.", .inputs = kGX,
-     .infer = infer_backward, .reference = gelu_backward_reference, .vjp = gelu_backward_vjp, .elementwise = true,
-     .saves = Save::inputs, .flops = flops_per_element, .samples = backward_samples, .bad_samples = bad_backward},
+    {.name = "relu_backward",
+     .doc = "Derivative of relu: x > 0 ? g : +0; g where x is NaN (A10).",
+     .inputs = kGX,
+     .infer = infer_backward,
+     .reference = relu_backward_reference,
+     .vjp = relu_backward_vjp,
+     .elementwise = true,
+     .saves = Save::inputs,
+     .flops = flops_per_element,
+     .samples = backward_samples,
+     .bad_samples = bad_backward},
+    {.name = "tanh",
+     .doc = "Hyperbolic tangent (A8).",
+     .inputs = kX,
+     .infer = infer_same,
+     .vjp = tanh_vjp,
+     .elementwise = true,
+     .saves = Save::outputs,
+     .flops = flops_per_element,
+     .onnx = "Tanh",
+     .samples = samples,
+     .bad_samples = kBad},
+    {.name = "sigmoid",
+     .doc = "1 / (1 + exp(-x)) (A8).",
+     .inputs = kX,
+     .infer = infer_same,
+     .reference = sigmoid_reference,
+     .vjp = sigmoid_vjp,
+     .elementwise = true,
+     .saves = Save::outputs,
+     .flops = flops_per_element,
+     .onnx = "Sigmoid",
+     .samples = samples,
+     .bad_samples = kBad},
+    {.name = "gelu",
+     .doc = "x * Phi(x), Phi the normal distribution function with erf within 3e-7 in f32 (A8).",
+     .inputs = kX,
+     .infer = infer_same,
+     .reference = gelu_reference,
+     .vjp = gelu_vjp,
+     .elementwise = true,
+     .saves = Save::inputs,
+     .flops = flops_per_element,
+     .onnx = "Gelu",
+     .samples = samples,
+     .bad_samples = kBad},
+    {.name = "gelu_backward",
+     .doc = "Derivative of gelu: g * (Phi(x) + x * phi(x)), phi the normal density.",
+     .inputs = kGX,
+     .infer = infer_backward,
+     .reference = gelu_backward_reference,
+     .vjp = gelu_backward_vjp,
+     .elementwise = true,
+     .saves = Save::inputs,
+     .flops = flops_per_element,
+     .samples = backward_samples,
+     .bad_samples = bad_backward},
 };
 
 }  // namespace

@@ -14,7 +14,8 @@ constexpr std::string_view kCAB[] = {"condition", "a", "b"};
 std::vector<Meta> infer_compare(const OpIn& c) {
   const DType t = c.in[0].dtype;
   if (t == DType::bf16 || t == DType::f16 || t == DType::i8)
-    refuse(c, fmt::format("input {} has dtype {}, which is reserved for storage: cast it first", input_text(c, 0), text(t)));
+    refuse(c, fmt::format("input {} has dtype {}, which is reserved for storage: cast it first", input_text(c, 0),
+                          text(t)));
   need_same_dtype(c, 0, 1);
   return result(broadcast(c.in[0].shape, c.in[1].shape, c.op.name), DType::boolean);
 }
@@ -25,7 +26,8 @@ std::vector<Meta> infer_where(const OpIn& c) {
 }
 Tensors where_vjp(const Vjp& c) {
   const Tensor zero = constant_like(c.grad[0], 0);
-  return {Tensor(), c.wants(1) ? where(c.in[0], c.grad[0], zero) : Tensor(), c.wants(2) ? where(c.in[0], zero, c.grad[0]) : Tensor()};
+  return {Tensor(), c.wants(1) ? where(c.in[0], c.grad[0], zero) : Tensor(),
+          c.wants(2) ? where(c.in[0], zero, c.grad[0]) : Tensor()};
 }
 
 #if LOCKSTEP_SAMPLES
@@ -43,13 +45,17 @@ std::vector<OpSample> where_samples() {
                                                                  {Shape{0, 3}, Shape{1, 3}, Shape{3}},
                                                                  {Shape{260, 263}, Shape{260, 263}, Shape{260, 1}}})
     for (const DType t : {DType::f32, DType::f64})
-      out.push_back({.in = {{.shape = c, .dtype = DType::boolean, .high_int = 2}, {.shape = a, .dtype = t}, {.shape = b, .dtype = t}},
+      out.push_back({.in = {{.shape = c, .dtype = DType::boolean, .high_int = 2},
+                            {.shape = a, .dtype = t},
+                            {.shape = b, .dtype = t}},
                      .check_gradient = c.numel() < 100});
   return out;
 }
 std::vector<BadSample> bad_where() {
-  return {{.in = {{.shape = {3}}, {.shape = {3}}, {.shape = {3}}}, .expect = "'condition' [3] has dtype float32; it must be bool"},
-          {.in = {{.shape = {2}, .dtype = DType::boolean}, {.shape = {3}}, {.shape = {3}}}, .expect = "do not broadcast"}};
+  return {
+      {.in = {{.shape = {3}}, {.shape = {3}}, {.shape = {3}}},
+       .expect = "'condition' [3] has dtype float32; it must be bool"},
+      {.in = {{.shape = {2}, .dtype = DType::boolean}, {.shape = {3}}, {.shape = {3}}}, .expect = "do not broadcast"}};
 }
 constexpr BadSamplesFn kBadPair = bad_pair;
 #else
@@ -58,8 +64,16 @@ constexpr BadSamplesFn kBadPair = nullptr, bad_where = nullptr;
 #endif
 
 constexpr OpDef comparison(std::string_view name, std::string_view doc, std::string_view onnx) {
-  return {.name = name, .doc = doc, .inputs = kAB, .infer = infer_compare, .gradient = Gradient::none, .elementwise = true,
-          .flops = flops_per_element, .onnx = onnx, .samples = compare_samples, .bad_samples = kBadPair};
+  return {.name = name,
+          .doc = doc,
+          .inputs = kAB,
+          .infer = infer_compare,
+          .gradient = Gradient::none,
+          .elementwise = true,
+          .flops = flops_per_element,
+          .onnx = onnx,
+          .samples = compare_samples,
+          .bad_samples = kBadPair};
 }
 
 enum : std::size_t { kEq, kNe, kLt, kLe, kGt, kGe, kWhere };
@@ -70,9 +84,17 @@ constexpr OpDef kOps[] = {
     comparison("le", "a <= b as bool; false where either is NaN.", "LessOrEqual"),
     comparison("gt", "a > b as bool; false where either is NaN.", "Greater"),
     comparison("ge", "a >= b as bool; false where either is NaN.", "GreaterOrEqual"),
-    {.name = "where", .doc = "condition ? a : b, a selection: the other side's NaN does not spread.", .inputs = kCAB,
-     .infer = infer_where, .vjp = where_vjp, .elementwise = true, .saves = Save::inputs, .flops = flops_per_element, .onnx = "Where",
-     .samples = where_samples, .bad_samples = bad_where},
+    {.name = "where",
+     .doc = "condition ? a : b, a selection: the other side's NaN does not spread.",
+     .inputs = kCAB,
+     .infer = infer_where,
+     .vjp = where_vjp,
+     .elementwise = true,
+     .saves = Save::inputs,
+     .flops = flops_per_element,
+     .onnx = "Where",
+     .samples = where_samples,
+     .bad_samples = bad_where},
 };
 
 }  // namespace
@@ -85,6 +107,8 @@ Tensor lt(const Tensor& a, const Tensor& b) { return apply1(kOps[kLt], {a, b}); 
 Tensor le(const Tensor& a, const Tensor& b) { return apply1(kOps[kLe], {a, b}); }
 Tensor gt(const Tensor& a, const Tensor& b) { return apply1(kOps[kGt], {a, b}); }
 Tensor ge(const Tensor& a, const Tensor& b) { return apply1(kOps[kGe], {a, b}); }
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) { return apply1(kOps[kWhere], {condition, a, b}); }
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  return apply1(kOps[kWhere], {condition, a, b});
+}
 
 }  // namespace lockstep

@@ -10,7 +10,8 @@ namespace {
 
 enum : std::size_t { kP, kKey };
 constexpr std::string_view kX[] = {"x"};
-constexpr AttrDef kAttrs[] = {{"p", "Probability of zero, [0, 1).", 0.5}, {"key", "Key of the mask; equal keys give equal masks.", RngKey{}}};
+constexpr AttrDef kAttrs[] = {{"p", "Probability of zero, [0, 1).", 0.5},
+                              {"key", "Key of the mask; equal keys give equal masks.", RngKey{}}};
 
 std::vector<Meta> infer(const OpIn& c) {
   need_float(c, 0);
@@ -25,7 +26,9 @@ Tensors vjp(const Vjp& c) { return {apply1(c.op, {c.grad[0]}, c.attrs)}; }
 std::vector<OpSample> samples() {
   std::vector<OpSample> out;
   for (const Shape& s : {Shape{3, 5}, Shape{0, 4}, Shape{}, Shape{37}, Shape{67, 33}, Shape{300, 301}})
-    out.push_back({.in = {{.shape = s}}, .attrs = {0.25, RngKey{.key = 7, .step = 3, .shard = 1, .draw = 2}}, .check_gradient = s.numel() < 100});
+    out.push_back({.in = {{.shape = s}},
+                   .attrs = {0.25, RngKey{.key = 7, .step = 3, .shard = 1, .draw = 2}},
+                   .check_gradient = s.numel() < 100});
   return out;
 }
 std::vector<BadSample> bad_samples() {
@@ -39,9 +42,16 @@ constexpr BadSamplesFn bad_samples = nullptr;
 
 constexpr OpDef kOps[] = {
     {.name = "dropout",
-     .doc = "Element i is x * (1 / (1 - p)), the factor rounded once, where u_i >= p, else +0. u_i is word i mod 4 of Philox(key, {i / 4, step, "
+     .doc = "Element i is x * (1 / (1 - p)), the factor rounded once, where u_i >= p, else +0. u_i is word i mod 4 of "
+            "Philox(key, {i / 4, step, "
             "shard, draw}): 24 high bits times 2^-24 (R1, R2); i is row-major.",
-     .inputs = kX, .attrs = kAttrs, .infer = infer, .vjp = vjp, .flops = flops_per_element, .onnx = "Dropout", .samples = samples,
+     .inputs = kX,
+     .attrs = kAttrs,
+     .infer = infer,
+     .vjp = vjp,
+     .flops = flops_per_element,
+     .onnx = "Dropout",
+     .samples = samples,
      .bad_samples = bad_samples},
 };
 
@@ -49,6 +59,8 @@ constexpr OpDef kOps[] = {
 
 extern constinit const std::span<const OpDef> ops_dropout = kOps;
 
-Tensor dropout(const Tensor& x, double p) { return scope.training && p != 0 ? apply1(kOps[0], {x}, {p, next_key()}) : x; }
+Tensor dropout(const Tensor& x, double p) {
+  return scope.training && p != 0 ? apply1(kOps[0], {x}, {p, next_key()}) : x;
+}
 
 }  // namespace lockstep

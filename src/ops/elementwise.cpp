@@ -26,7 +26,7 @@ Tensors mul_vjp(const Vjp& c) {
   const Tensor& g = c.grad[0];
   return {c.wants(0) ? mul(g, c.in[1]) : Tensor(), c.wants(1) ? mul(g, c.in[0]) : Tensor()};
 }
-Tensors div_vjp(const Vjp& c) {   // a / b: g / b, -(g / b) (a / b)
+Tensors div_vjp(const Vjp& c) {  // a / b: g / b, -(g / b) (a / b)
   const Tensor q = div(c.grad[0], c.in[1]);
   return {q, c.wants(1) ? neg(mul(q, c.out[0])) : Tensor()};
 }
@@ -47,7 +47,9 @@ std::vector<OpSample> div_samples() { return two_inputs(DType::f32, 0.5); }
 std::vector<OpSample> scalar_samples() { return one_input(-2, 2, {0.3}); }
 constexpr BadSamplesFn kBadPair = bad_pair;
 std::vector<BadSample> bad_scalar() {
-  return {{.in = {{.shape = {3}, .dtype = DType::i64}}, .attrs = {1.0}, .expect = "has dtype int64; it must be float32 or float64"}};
+  return {{.in = {{.shape = {3}, .dtype = DType::i64}},
+           .attrs = {1.0},
+           .expect = "has dtype int64; it must be float32 or float64"}};
 }
 #else
 constexpr SamplesFn pair_samples = nullptr, div_samples = nullptr, scalar_samples = nullptr;
@@ -56,29 +58,95 @@ constexpr BadSamplesFn kBadPair = nullptr, bad_scalar = nullptr;
 
 enum : std::size_t { kAdd, kSub, kMul, kDiv, kMaximum, kMinimum, kAddScalar, kMulScalar };
 constexpr OpDef kOps[] = {
-    {.name = "add", .doc = "a + b, one rounding.", .inputs = kAB, .infer = infer_pair, .vjp = add_vjp, .elementwise = true,
-     .flops = flops_per_element, .onnx = "Add", .samples = pair_samples, .bad_samples = kBadPair},
-    {.name = "sub", .doc = "a - b, one rounding.", .inputs = kAB, .infer = infer_pair, .vjp = sub_vjp, .elementwise = true,
-     .flops = flops_per_element, .onnx = "Sub", .samples = pair_samples, .bad_samples = kBadPair},
-    {.name = "mul", .doc = "a * b, one rounding.", .inputs = kAB, .infer = infer_pair, .vjp = mul_vjp, .elementwise = true,
-     .saves = Save::inputs, .flops = flops_per_element, .onnx = "Mul", .samples = pair_samples, .bad_samples = kBadPair},
-    {.name = "div", .doc = "a / b, IEEE division (A9).", .inputs = kAB, .infer = infer_pair, .vjp = div_vjp, .elementwise = true,
-     .saves = Save::both, .flops = flops_per_element, .onnx = "Div", .samples = div_samples, .bad_samples = kBadPair},
+    {.name = "add",
+     .doc = "a + b, one rounding.",
+     .inputs = kAB,
+     .infer = infer_pair,
+     .vjp = add_vjp,
+     .elementwise = true,
+     .flops = flops_per_element,
+     .onnx = "Add",
+     .samples = pair_samples,
+     .bad_samples = kBadPair},
+    {.name = "sub",
+     .doc = "a - b, one rounding.",
+     .inputs = kAB,
+     .infer = infer_pair,
+     .vjp = sub_vjp,
+     .elementwise = true,
+     .flops = flops_per_element,
+     .onnx = "Sub",
+     .samples = pair_samples,
+     .bad_samples = kBadPair},
+    {.name = "mul",
+     .doc = "a * b, one rounding.",
+     .inputs = kAB,
+     .infer = infer_pair,
+     .vjp = mul_vjp,
+     .elementwise = true,
+     .saves = Save::inputs,
+     .flops = flops_per_element,
+     .onnx = "Mul",
+     .samples = pair_samples,
+     .bad_samples = kBadPair},
+    {.name = "div",
+     .doc = "a / b, IEEE division (A9).",
+     .inputs = kAB,
+     .infer = infer_pair,
+     .vjp = div_vjp,
+     .elementwise = true,
+     .saves = Save::both,
+     .flops = flops_per_element,
+     .onnx = "Div",
+     .samples = div_samples,
+     .bad_samples = kBadPair},
     {.name = "maximum",
-     .doc = "The larger of a and b. NaN where either is NaN; max(+0, -0) = +0 (A10). Equal elements share the gradient by halves; "
+     .doc = "The larger of a and b. NaN where either is NaN; max(+0, -0) = +0 (A10). Equal elements share the gradient "
+            "by halves; "
             "at NaN it is 0.",
-     .inputs = kAB, .infer = infer_pair, .vjp = maximum_vjp, .elementwise = true, .saves = Save::inputs,
-     .flops = flops_per_element, .onnx = "Max", .samples = pair_samples, .bad_samples = kBadPair},
+     .inputs = kAB,
+     .infer = infer_pair,
+     .vjp = maximum_vjp,
+     .elementwise = true,
+     .saves = Save::inputs,
+     .flops = flops_per_element,
+     .onnx = "Max",
+     .samples = pair_samples,
+     .bad_samples = kBadPair},
     {.name = "minimum",
-     .doc = "The smaller of a and b. NaN where either is NaN; min(+0, -0) = -0 (A10). Equal elements share the gradient by halves; "
+     .doc = "The smaller of a and b. NaN where either is NaN; min(+0, -0) = -0 (A10). Equal elements share the "
+            "gradient by halves; "
             "at NaN it is 0.",
-     .inputs = kAB, .infer = infer_pair, .vjp = minimum_vjp, .elementwise = true, .saves = Save::inputs,
-     .flops = flops_per_element, .onnx = "Min", .samples = pair_samples, .bad_samples = kBadPair},
-    {.name = "add_scalar", .doc = "x + s, s rounded once to x's dtype.", .inputs = kX, .attrs = kScalar, .infer = infer_same,
-     .vjp = add_scalar_vjp, .elementwise = true, .flops = flops_per_element, .onnx = "Add", .samples = scalar_samples,
+     .inputs = kAB,
+     .infer = infer_pair,
+     .vjp = minimum_vjp,
+     .elementwise = true,
+     .saves = Save::inputs,
+     .flops = flops_per_element,
+     .onnx = "Min",
+     .samples = pair_samples,
+     .bad_samples = kBadPair},
+    {.name = "add_scalar",
+     .doc = "x + s, s rounded once to x's dtype.",
+     .inputs = kX,
+     .attrs = kScalar,
+     .infer = infer_same,
+     .vjp = add_scalar_vjp,
+     .elementwise = true,
+     .flops = flops_per_element,
+     .onnx = "Add",
+     .samples = scalar_samples,
      .bad_samples = bad_scalar},
-    {.name = "mul_scalar", .doc = "x * s, s rounded once to x's dtype.", .inputs = kX, .attrs = kScalar, .infer = infer_same,
-     .vjp = mul_scalar_vjp, .elementwise = true, .flops = flops_per_element, .onnx = "Mul", .samples = scalar_samples,
+    {.name = "mul_scalar",
+     .doc = "x * s, s rounded once to x's dtype.",
+     .inputs = kX,
+     .attrs = kScalar,
+     .infer = infer_same,
+     .vjp = mul_scalar_vjp,
+     .elementwise = true,
+     .flops = flops_per_element,
+     .onnx = "Mul",
+     .samples = scalar_samples,
      .bad_samples = bad_scalar},
 };
 

@@ -9,10 +9,12 @@ namespace lockstep {
 namespace {
 
 constexpr std::string_view kX[] = {"x"};
-constexpr AttrDef kAttrs[] = {{"first", "Position of the first 32-bit word in the digested sequence, at least 0.", std::int64_t{0}}};
+constexpr AttrDef kAttrs[] = {
+    {"first", "Position of the first 32-bit word in the digested sequence, at least 0.", std::int64_t{0}}};
 
 std::vector<Meta> infer(const OpIn& c) {
-  if (c.attrs.get<std::int64_t>(0) < 0) refuse(c, fmt::format("first is {}; word positions start at 0", c.attrs.get<std::int64_t>(0)));
+  if (c.attrs.get<std::int64_t>(0) < 0)
+    refuse(c, fmt::format("first is {}; word positions start at 0", c.attrs.get<std::int64_t>(0)));
   return result({2}, DType::i64);
 }
 
@@ -20,10 +22,13 @@ std::vector<Meta> infer(const OpIn& c) {
 std::vector<OpSample> samples() {
   std::vector<OpSample> out;
   for (const DType t : {DType::f32, DType::f64, DType::i64, DType::i32, DType::u8, DType::boolean})
-    for (const Shape& s : {Shape{3, 5}, Shape{}, Shape{0, 2}, Shape{4, 129}}) out.push_back({.in = {{.shape = s, .dtype = t}}, .attrs = {std::int64_t{6}}});
+    for (const Shape& s : {Shape{3, 5}, Shape{}, Shape{0, 2}, Shape{4, 129}})
+      out.push_back({.in = {{.shape = s, .dtype = t}}, .attrs = {std::int64_t{6}}});
   return out;
 }
-std::vector<BadSample> bad_samples() { return {{.in = {{.shape = {3}}}, .attrs = {std::int64_t{-1}}, .expect = "first is -1"}}; }
+std::vector<BadSample> bad_samples() {
+  return {{.in = {{.shape = {3}}}, .attrs = {std::int64_t{-1}}, .expect = "first is -1"}};
+}
 #else
 constexpr SamplesFn samples = nullptr;
 constexpr BadSamplesFn bad_samples = nullptr;
@@ -31,8 +36,15 @@ constexpr BadSamplesFn bad_samples = nullptr;
 
 constexpr OpDef kOps[] = {
     {.name = "nh128",
-     .doc = "Two sums mod 2^64 of (x_i + k_i)(x_{i+1} + k'_i) over the 32-bit words of x from word position `first`, as the bits of int64 [2].",
-     .inputs = kX, .attrs = kAttrs, .infer = infer, .gradient = Gradient::none, .dense = true, .samples = samples, .bad_samples = bad_samples},
+     .doc = "Two sums mod 2^64 of (x_i + k_i)(x_{i+1} + k'_i) over the 32-bit words of x from word position `first`, "
+            "as the bits of int64 [2].",
+     .inputs = kX,
+     .attrs = kAttrs,
+     .infer = infer,
+     .gradient = Gradient::none,
+     .dense = true,
+     .samples = samples,
+     .bad_samples = bad_samples},
 };
 
 }  // namespace

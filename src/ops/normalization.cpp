@@ -49,15 +49,17 @@ std::vector<OpSample> samples() {
   std::vector<OpSample> out;
   for (const Shape& s : {Shape{5, 3}, Shape{4, 2, 3}, Shape{1, 2, 5}, Shape{64, 37}, Shape{7, 1}})
     for (const bool affine : {true, false})
-      out.push_back({.in = {{.shape = s}, {.shape = {s[1]}, .present = affine}, {.shape = {s[1]}, .present = affine}}, .attrs = {1e-2},
+      out.push_back({.in = {{.shape = s}, {.shape = {s[1]}, .present = affine}, {.shape = {s[1]}, .present = affine}},
+                     .attrs = {1e-2},
                      .check_gradient = s.numel() < 60});
   return out;
 }
 std::vector<BadSample> bad_samples() {
-  return {{.in = {{.shape = {3}}}, .attrs = {1e-5}, .expect = "input 'x' [3] has 1 axes; it must be [n, c] or [n, c, l]"},
-          {.in = {{.shape = {3, 4}}, {.shape = {3}}}, .attrs = {1e-5}, .expect = "it must have 4, the channels of x"},
-          {.in = {{.shape = {0, 4}}}, .attrs = {1e-5}, .expect = "has no values per channel"},
-          {.in = {{.shape = {3, 4}}}, .attrs = {0.0}, .expect = "eps is 0; it must be greater than 0"}};
+  return {
+      {.in = {{.shape = {3}}}, .attrs = {1e-5}, .expect = "input 'x' [3] has 1 axes; it must be [n, c] or [n, c, l]"},
+      {.in = {{.shape = {3, 4}}, {.shape = {3}}}, .attrs = {1e-5}, .expect = "it must have 4, the channels of x"},
+      {.in = {{.shape = {0, 4}}}, .attrs = {1e-5}, .expect = "has no values per channel"},
+      {.in = {{.shape = {3, 4}}}, .attrs = {0.0}, .expect = "eps is 0; it must be greater than 0"}};
 }
 #else
 constexpr SamplesFn samples = nullptr;
@@ -66,10 +68,18 @@ constexpr BadSamplesFn bad_samples = nullptr;
 
 constexpr OpDef kOps[] = {
     {.name = "batch_norm",
-     .doc = "y = (x - m) / sqrt(v + eps) * weight + bias with m and v (biased) over all axes but the channels; returns y, m [c] and v [c]. "
+     .doc = "y = (x - m) / sqrt(v + eps) * weight + bias with m and v (biased) over all axes but the channels; returns "
+            "y, m [c] and v [c]. "
             "Nothing is fused: two passes of A4 sums, then one rounding per operation.",
-     .inputs = kInputs, .attrs = kAttrs, .infer = infer, .reference = reference, .autocast = Autocast::full, .flops = flops,
-     .onnx = "BatchNormalization", .samples = samples, .bad_samples = bad_samples},
+     .inputs = kInputs,
+     .attrs = kAttrs,
+     .infer = infer,
+     .reference = reference,
+     .autocast = Autocast::full,
+     .flops = flops,
+     .onnx = "BatchNormalization",
+     .samples = samples,
+     .bad_samples = bad_samples},
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ Tensors softmax_reference(std::span<const Tensor> in, const Attrs&) {
   const Tensor e = exp(shifted(in[0]));
   return {div(e, sum(e, {-1}, true))};
 }
-Tensors softmax_vjp(const Vjp& c) {   // y (g - sum(g y))
+Tensors softmax_vjp(const Vjp& c) {  // y (g - sum(g y))
   const Tensor gy = mul(c.grad[0], c.out[0]);
   return {sub(gy, mul(c.out[0], sum(gy, {-1}, true)))};
 }
@@ -32,14 +32,15 @@ Tensors log_softmax_reference(std::span<const Tensor> in, const Attrs&) {
   const Tensor d = shifted(in[0]);
   return {sub(d, log(sum(exp(d), {-1}, true)))};
 }
-Tensors log_softmax_vjp(const Vjp& c) {   // g - softmax sum(g)
+Tensors log_softmax_vjp(const Vjp& c) {  // g - softmax sum(g)
   return {sub(c.grad[0], mul(exp(c.out[0]), sum(c.grad[0], {-1}, true)))};
 }
 
 #if LOCKSTEP_SAMPLES
 std::vector<OpSample> samples() {
   std::vector<OpSample> out;
-  for (const Shape& s : {Shape{3, 5}, Shape{0, 4}, Shape{3, 0}, Shape{1}, Shape{7, 1}, Shape{2, 3, 4}, Shape{5, 37}, Shape{2, 5003}, Shape{260, 263}})
+  for (const Shape& s : {Shape{3, 5}, Shape{0, 4}, Shape{3, 0}, Shape{1}, Shape{7, 1}, Shape{2, 3, 4}, Shape{5, 37},
+                         Shape{2, 5003}, Shape{260, 263}})
     out.push_back({.in = {{.shape = s, .low = -4, .high = 4}}, .check_gradient = s.numel() < 100});
   return out;
 }
@@ -53,12 +54,31 @@ constexpr BadSamplesFn bad_samples = nullptr;
 #endif
 
 constexpr OpDef kOps[] = {
-    {.name = "softmax", .doc = "exp(x - m) / sum(exp(x - m)) over the last axis, m the row's maximum; the sum as A4. NaN in a row makes the row NaN.",
-     .inputs = kX, .infer = infer, .reference = softmax_reference, .vjp = softmax_vjp, .saves = Save::outputs, .autocast = Autocast::full,
-     .flops = flops, .onnx = "Softmax", .samples = samples, .bad_samples = bad_samples},
-    {.name = "log_softmax", .doc = "(x - m) - log(sum(exp(x - m))) over the last axis, m the row's maximum; the sum as A4.", .inputs = kX,
-     .infer = infer, .reference = log_softmax_reference, .vjp = log_softmax_vjp, .saves = Save::outputs, .autocast = Autocast::full,
-     .flops = flops, .onnx = "LogSoftmax", .samples = samples, .bad_samples = bad_samples},
+    {.name = "softmax",
+     .doc = "exp(x - m) / sum(exp(x - m)) over the last axis, m the row's maximum; the sum as A4. NaN in a row makes "
+            "the row NaN.",
+     .inputs = kX,
+     .infer = infer,
+     .reference = softmax_reference,
+     .vjp = softmax_vjp,
+     .saves = Save::outputs,
+     .autocast = Autocast::full,
+     .flops = flops,
+     .onnx = "Softmax",
+     .samples = samples,
+     .bad_samples = bad_samples},
+    {.name = "log_softmax",
+     .doc = "(x - m) - log(sum(exp(x - m))) over the last axis, m the row's maximum; the sum as A4.",
+     .inputs = kX,
+     .infer = infer,
+     .reference = log_softmax_reference,
+     .vjp = log_softmax_vjp,
+     .saves = Save::outputs,
+     .autocast = Autocast::full,
+     .flops = flops,
+     .onnx = "LogSoftmax",
+     .samples = samples,
+     .bad_samples = bad_samples},
 };
 
 }  // namespace

@@ -37,12 +37,13 @@ Shape resolved(const OpIn& c, const Shape& wanted) {
   }
   if (open >= 0 && known > 0 && n % known == 0) out[static_cast<std::size_t>(open)] = n / known;
   if (out.numel() != n || (open >= 0 && known == 0))
-    refuse(c, fmt::format("input {} has {} elements, shape {} has {}; they must be equal", input_text(c, 0), n, text(wanted),
-                          open >= 0 ? fmt::format("a multiple of {}", known) : fmt::format("{}", known)));
+    refuse(c, fmt::format("input {} has {} elements, shape {} has {}; they must be equal", input_text(c, 0), n,
+                          text(wanted), open >= 0 ? fmt::format("a multiple of {}", known) : fmt::format("{}", known)));
   return out;
 }
 
-/// The strides that show `x` as shape `s` without a copy, if there are any: axes are matched in groups of equal products.
+/// The strides that show `x` as shape `s` without a copy, if there are any: axes are matched in groups of equal
+/// products.
 std::optional<Strides> view_strides(const Tensor& x, const Shape& s) {
   if (x.contiguous() || s.numel() == 0) return contiguous_strides(s);
   Shape extents;
@@ -58,8 +59,10 @@ std::optional<Strides> view_strides(const Tensor& x, const Shape& s) {
     std::size_t from_end = from + 1, to_end = to + 1;
     std::int64_t a = extents[from], b = s[to];
     while (a != b) {
-      if (a < b) a *= extents[from_end++];
-      else b *= s[to_end++];
+      if (a < b)
+        a *= extents[from_end++];
+      else
+        b *= s[to_end++];
     }
     for (std::size_t i = from; i + 1 < from_end; ++i)
       if (steps[i] != steps[i + 1] * extents[i + 1]) return std::nullopt;
@@ -79,7 +82,9 @@ std::vector<Meta> infer_reshape(const OpIn& c) {
   if (const auto strides = view_strides(c.tensors[0], s)) return view(c, s, *strides, c.tensors[0].offset());
   return result(s, c.in[0].dtype);
 }
-Tensors reshape_reference(std::span<const Tensor> in, const Attrs& attrs) { return {reshape(contiguous(in[0]), attrs.get<Shape>(0))}; }
+Tensors reshape_reference(std::span<const Tensor> in, const Attrs& attrs) {
+  return {reshape(contiguous(in[0]), attrs.get<Shape>(0))};
+}
 Tensors reshape_vjp(const Vjp& c) { return {reshape(c.grad[0], c.in[0].shape())}; }
 
 std::vector<Meta> infer_permute(const OpIn& c) {
@@ -90,18 +95,22 @@ std::vector<Meta> infer_permute(const OpIn& c) {
   unsigned seen = 0;
   for (const std::int64_t a : axes) {
     if (axes.rank() != from.rank() || a < 0 || a >= static_cast<std::int64_t>(from.rank()) || ((seen >> a) & 1U) != 0)
-      refuse(c, fmt::format("axes {} are no permutation of the {} axes of input {}", text(axes), from.rank(), input_text(c, 0)));
+      refuse(c, fmt::format("axes {} are no permutation of the {} axes of input {}", text(axes), from.rank(),
+                            input_text(c, 0)));
     seen |= 1U << a;
     strides[s.rank()] = c.tensors[0].strides()[static_cast<std::size_t>(a)];
     s.push_back(from[static_cast<std::size_t>(a)]);
   }
-  if (axes.rank() != from.rank()) refuse(c, fmt::format("axes {} are no permutation of the {} axes of input {}", text(axes), from.rank(), input_text(c, 0)));
+  if (axes.rank() != from.rank())
+    refuse(c, fmt::format("axes {} are no permutation of the {} axes of input {}", text(axes), from.rank(),
+                          input_text(c, 0)));
   return view(c, s, strides, c.tensors[0].offset());
 }
 Tensors permute_vjp(const Vjp& c) {
   const Shape& axes = c.attrs.get<Shape>(0);
   Shape inverse = axes;
-  for (std::size_t i = 0; i < axes.rank(); ++i) inverse[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < axes.rank(); ++i)
+    inverse[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
   return {permute(c.grad[0], inverse)};
 }
 
@@ -122,11 +131,11 @@ std::vector<Meta> infer_expand(const OpIn& c) {
     strides[i] = have == 1 && s[i] != 1 ? 0 : c.tensors[0].strides()[i - lead];
   }
   if (!fits)
-    refuse(c, fmt::format("input {} does not expand to {}: aligned at the right, extents must be equal or 1", input_text(c, 0),
-                          text(c.attrs.get<Shape>(0))));
+    refuse(c, fmt::format("input {} does not expand to {}: aligned at the right, extents must be equal or 1",
+                          input_text(c, 0), text(c.attrs.get<Shape>(0))));
   return view(c, s, strides, c.tensors[0].offset());
 }
-Tensors expand_vjp(const Vjp& c) { return {c.grad[0]}; }   // the walk sums it down
+Tensors expand_vjp(const Vjp& c) { return {c.grad[0]}; }  // the walk sums it down
 
 std::vector<Meta> infer_narrow(const OpIn& c) {
   const std::size_t axis = need_axis(c, 0);
@@ -139,7 +148,8 @@ std::vector<Meta> infer_narrow(const OpIn& c) {
   return view(c, s, x.strides(), x.offset() + (length == 0 ? 0 : start * x.strides()[axis]));
 }
 Tensors narrow_vjp(const Vjp& c) {
-  const auto axis = c.attrs.get<std::int64_t>(0), start = c.attrs.get<std::int64_t>(1), length = c.attrs.get<std::int64_t>(2);
+  const auto axis = c.attrs.get<std::int64_t>(0), start = c.attrs.get<std::int64_t>(1),
+             length = c.attrs.get<std::int64_t>(2);
   return {pad_axis(c.grad[0], axis, start, c.in[0].size(axis) - start - length)};
 }
 
@@ -147,24 +157,34 @@ Tensors narrow_vjp(const Vjp& c) {
 std::vector<OpSample> reshape_samples() {
   return {{.in = {{.shape = {3, 4}}}, .attrs = {Shape{2, 6}}}, {.in = {{.shape = {2, 3, 4}}}, .attrs = {Shape{-1, 4}}},
           {.in = {{.shape = {0, 4}}}, .attrs = {Shape{4, 0}}}, {.in = {{.shape = {}}}, .attrs = {Shape{1, 1}}},
-          {.in = {{.shape = {1, 7}}}, .attrs = {Shape{7}}}, {.in = {{.shape = {1}}}, .attrs = {Shape{}}}};
+          {.in = {{.shape = {1, 7}}}, .attrs = {Shape{7}}},    {.in = {{.shape = {1}}}, .attrs = {Shape{}}}};
 }
 std::vector<OpSample> permute_samples() {
-  return {{.in = {{.shape = {3, 4}}}, .attrs = {Shape{1, 0}}}, {.in = {{.shape = {2, 3, 5}}}, .attrs = {Shape{2, 0, 1}}},
-          {.in = {{.shape = {}}}, .attrs = {Shape{}}}, {.in = {{.shape = {0, 2}}}, .attrs = {Shape{1, 0}}}};
+  return {{.in = {{.shape = {3, 4}}}, .attrs = {Shape{1, 0}}},
+          {.in = {{.shape = {2, 3, 5}}}, .attrs = {Shape{2, 0, 1}}},
+          {.in = {{.shape = {}}}, .attrs = {Shape{}}},
+          {.in = {{.shape = {0, 2}}}, .attrs = {Shape{1, 0}}}};
 }
 std::vector<OpSample> expand_samples() {
-  return {{.in = {{.shape = {3, 1}}}, .attrs = {Shape{3, 5}}}, {.in = {{.shape = {}}}, .attrs = {Shape{2, 3}}},
-          {.in = {{.shape = {1, 4}}}, .attrs = {Shape{2, -1, 4}}}, {.in = {{.shape = {1}}}, .attrs = {Shape{0}}}};
+  return {{.in = {{.shape = {3, 1}}}, .attrs = {Shape{3, 5}}},
+          {.in = {{.shape = {}}}, .attrs = {Shape{2, 3}}},
+          {.in = {{.shape = {1, 4}}}, .attrs = {Shape{2, -1, 4}}},
+          {.in = {{.shape = {1}}}, .attrs = {Shape{0}}}};
 }
 std::vector<OpSample> narrow_samples() {
   const std::int64_t o = 0, i = 1, ii = 2;
-  return {{.in = {{.shape = {5, 3}}}, .attrs = {o, i, ii}}, {.in = {{.shape = {2, 7}}}, .attrs = {i, o, std::int64_t{7}}},
-          {.in = {{.shape = {4}}}, .attrs = {o, ii, o}}, {.in = {{.shape = {2, 3, 4}}}, .attrs = {ii, i, i}}};
+  return {{.in = {{.shape = {5, 3}}}, .attrs = {o, i, ii}},
+          {.in = {{.shape = {2, 7}}}, .attrs = {i, o, std::int64_t{7}}},
+          {.in = {{.shape = {4}}}, .attrs = {o, ii, o}},
+          {.in = {{.shape = {2, 3, 4}}}, .attrs = {ii, i, i}}};
 }
 std::vector<BadSample> bad_reshape() {
-  return {{.in = {{.shape = {3, 4}}}, .attrs = {Shape{5, -1}}, .expect = "'x' [3, 4] has 12 elements, shape [5, -1] has a multiple of 5"},
-          {.in = {{.shape = {3, 4}}}, .attrs = {Shape{5}}, .expect = "has 12 elements, shape [5] has 5; they must be equal"},
+  return {{.in = {{.shape = {3, 4}}},
+           .attrs = {Shape{5, -1}},
+           .expect = "'x' [3, 4] has 12 elements, shape [5, -1] has a multiple of 5"},
+          {.in = {{.shape = {3, 4}}},
+           .attrs = {Shape{5}},
+           .expect = "has 12 elements, shape [5] has 5; they must be equal"},
           {.in = {{.shape = {4}}}, .attrs = {Shape{-1, -1}}, .expect = "two extents of -1"},
           {.in = {{.shape = {4}}}, .attrs = {Shape{-2}}, .expect = "has the extent -2"}};
 }
@@ -182,21 +202,54 @@ std::vector<BadSample> bad_narrow() {
           {.in = {{.shape = {4}}}, .attrs = {v, o, o}, .expect = "axis 5 is outside [0, 1) of input 'x' [4]"}};
 }
 #else
-constexpr SamplesFn reshape_samples = nullptr, permute_samples = nullptr, expand_samples = nullptr, narrow_samples = nullptr;
+constexpr SamplesFn reshape_samples = nullptr, permute_samples = nullptr, expand_samples = nullptr,
+                    narrow_samples = nullptr;
 constexpr BadSamplesFn bad_reshape = nullptr, bad_permute = nullptr, bad_expand = nullptr, bad_narrow = nullptr;
 #endif
 
 enum : std::size_t { kReshape, kPermute, kExpand, kNarrow };
 constexpr OpDef kOps[] = {
-    {.name = "reshape", .doc = "The elements of x in row-major order under another shape; a view where the layout allows it, else a copy.",
-     .inputs = kX, .attrs = kReshapeAttrs, .infer = infer_reshape, .reference = reshape_reference, .vjp = reshape_vjp, .view = true,
-     .onnx = "Reshape", .samples = reshape_samples, .bad_samples = bad_reshape},
-    {.name = "permute", .doc = "x with its axes in another order; a view.", .inputs = kX, .attrs = kPermuteAttrs, .infer = infer_permute,
-     .vjp = permute_vjp, .view = true, .onnx = "Transpose", .samples = permute_samples, .bad_samples = bad_permute},
-    {.name = "expand", .doc = "x with axes of extent 1 repeated; a view with stride 0.", .inputs = kX, .attrs = kExpandAttrs,
-     .infer = infer_expand, .vjp = expand_vjp, .view = true, .onnx = "Expand", .samples = expand_samples, .bad_samples = bad_expand},
-    {.name = "narrow", .doc = "Indices [start, start + length) of one axis; a view.", .inputs = kX, .attrs = kNarrowAttrs,
-     .infer = infer_narrow, .vjp = narrow_vjp, .view = true, .onnx = "Slice", .samples = narrow_samples, .bad_samples = bad_narrow},
+    {.name = "reshape",
+     .doc = "The elements of x in row-major order under another shape; a view where the layout allows it, else a copy.",
+     .inputs = kX,
+     .attrs = kReshapeAttrs,
+     .infer = infer_reshape,
+     .reference = reshape_reference,
+     .vjp = reshape_vjp,
+     .view = true,
+     .onnx = "Reshape",
+     .samples = reshape_samples,
+     .bad_samples = bad_reshape},
+    {.name = "permute",
+     .doc = "x with its axes in another order; a view.",
+     .inputs = kX,
+     .attrs = kPermuteAttrs,
+     .infer = infer_permute,
+     .vjp = permute_vjp,
+     .view = true,
+     .onnx = "Transpose",
+     .samples = permute_samples,
+     .bad_samples = bad_permute},
+    {.name = "expand",
+     .doc = "x with axes of extent 1 repeated; a view with stride 0.",
+     .inputs = kX,
+     .attrs = kExpandAttrs,
+     .infer = infer_expand,
+     .vjp = expand_vjp,
+     .view = true,
+     .onnx = "Expand",
+     .samples = expand_samples,
+     .bad_samples = bad_expand},
+    {.name = "narrow",
+     .doc = "Indices [start, start + length) of one axis; a view.",
+     .inputs = kX,
+     .attrs = kNarrowAttrs,
+     .infer = infer_narrow,
+     .vjp = narrow_vjp,
+     .view = true,
+     .onnx = "Slice",
+     .samples = narrow_samples,
+     .bad_samples = bad_narrow},
 };
 
 }  // namespace
@@ -206,7 +259,8 @@ extern constinit const std::span<const OpDef> ops_view = kOps;
 Tensor reshape(const Tensor& x, const Shape& s) { return apply1(kOps[kReshape], {x}, {s}); }
 Tensor permute(const Tensor& x, const Shape& axes) {
   Shape normal = axes;
-  for (std::size_t i = 0; i < axes.rank(); ++i) normal[i] = static_cast<std::int64_t>(normalize_axis(axes[i], x.rank(), "permute"));
+  for (std::size_t i = 0; i < axes.rank(); ++i)
+    normal[i] = static_cast<std::int64_t>(normalize_axis(axes[i], x.rank(), "permute"));
   return apply1(kOps[kPermute], {x}, {normal});
 }
 Tensor transpose(const Tensor& x, std::int64_t a, std::int64_t b) {
@@ -217,17 +271,21 @@ Tensor transpose(const Tensor& x, std::int64_t a, std::int64_t b) {
 }
 Tensor expand(const Tensor& x, const Shape& s) { return apply1(kOps[kExpand], {x}, {s}); }
 Tensor narrow(const Tensor& x, std::int64_t axis, std::int64_t start, std::int64_t length) {
-  return apply1(kOps[kNarrow], {x}, {static_cast<std::int64_t>(normalize_axis(axis, x.rank(), "narrow")), start, length});
+  return apply1(kOps[kNarrow], {x},
+                {static_cast<std::int64_t>(normalize_axis(axis, x.rank(), "narrow")), start, length});
 }
 Tensor flatten(const Tensor& x, std::int64_t start, std::int64_t end) {
   if (x.rank() == 0) return reshape(x, {1});
   const std::size_t first = normalize_axis(start, x.rank(), "flatten"), last = normalize_axis(end, x.rank(), "flatten");
   if (first > last)
-    failf(Category::usage, "flatten: start axis {} lies behind end axis {} of a tensor of shape {}", start, end, text(x.shape()));
+    failf(Category::usage, "flatten: start axis {} lies behind end axis {} of a tensor of shape {}", start, end,
+          text(x.shape()));
   Shape s;
   for (std::size_t i = 0; i < x.rank(); ++i) {
-    if (i > first && i <= last) s[first] *= x.shape()[i];
-    else s.push_back(x.shape()[i]);
+    if (i > first && i <= last)
+      s[first] *= x.shape()[i];
+    else
+      s.push_back(x.shape()[i]);
   }
   return reshape(x, s);
 }

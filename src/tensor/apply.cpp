@@ -22,7 +22,8 @@ bool optional_input(std::string_view name) { return name.ends_with('?'); }
   std::string names;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     const bool given = i < in.size() && in[i].defined();
-    names += fmt::format("{}{}{}", i == 0 ? "" : ", ", op.inputs[i], given || optional_input(op.inputs[i]) ? "" : " (missing)");
+    names += fmt::format("{}{}{}", i == 0 ? "" : ", ", op.inputs[i],
+                         given || optional_input(op.inputs[i]) ? "" : " (missing)");
   }
   fail(Category::internal, fmt::format("{}: got {} inputs, takes {}: {}", op.name, in.size(), op.inputs.size(), names));
 }
@@ -30,8 +31,8 @@ bool optional_input(std::string_view name) { return name.ends_with('?'); }
 [[noreturn]] void fail_attrs(const OpDef& op, const Attrs& attrs) {
   std::string names;
   for (std::size_t i = 0; i < op.attrs.size(); ++i) names += fmt::format("{}{}", i == 0 ? "" : ", ", op.attrs[i].name);
-  fail(Category::internal, fmt::format("{}: {} attributes were given; it takes {} of fixed types: {}", op.name, attrs.size(),
-                                       op.attrs.size(), names));
+  fail(Category::internal, fmt::format("{}: {} attributes were given; it takes {} of fixed types: {}", op.name,
+                                       attrs.size(), op.attrs.size(), names));
 }
 
 [[noreturn]] void fail_kernel(const OpRow& row, Device d, DType t) {
@@ -39,8 +40,8 @@ bool optional_input(std::string_view name) { return name.ends_with('?'); }
   for (std::size_t i = 0; i < kDTypes; ++i)
     if (row.kernels[static_cast<std::size_t>(d)][i] != nullptr)
       have += fmt::format("{}{}", have.empty() ? "" : ", ", text(static_cast<DType>(i)));
-  fail(Category::usage, fmt::format("{}: no kernel for dtype {} on {}; kernels there take {}; cast the inputs", row.op->name,
-                                    text(t), text(d), have.empty() ? "nothing" : have));
+  fail(Category::usage, fmt::format("{}: no kernel for dtype {} on {}; kernels there take {}; cast the inputs",
+                                    row.op->name, text(t), text(d), have.empty() ? "nothing" : have));
 }
 
 /// Writing needs a tensor that nothing remembers and that holds each element once.
@@ -50,14 +51,16 @@ void check_mutated(const OpDef& op, std::span<const Tensor> in) {
     const Tensor& t = in[i];
     if (t.requires_grad() && (t.node()->op != nullptr || scope.grad))
       fail(Category::usage,
-           fmt::format("{}: writes its input '{}', which {}; write under NoGrad to a leaf, or to a detached tensor", op.name,
-                       op.inputs[i], t.node()->op != nullptr ? fmt::format("is a result of op '{}' with history", t.node()->op->name)
-                                                             : "requires a gradient that is being recorded"));
+           fmt::format("{}: writes its input '{}', which {}; write under NoGrad to a leaf, or to a detached tensor",
+                       op.name, op.inputs[i],
+                       t.node()->op != nullptr ? fmt::format("is a result of op '{}' with history", t.node()->op->name)
+                                               : "requires a gradient that is being recorded"));
     for (std::size_t a = 0; a < t.rank(); ++a)
       if (t.strides()[a] == 0 && t.shape()[a] > 1)
-        fail(Category::usage, fmt::format("{}: writes its input '{}' of shape {}, whose axis {} is expanded (stride 0): several "
-                                          "elements share one place; make it contiguous first",
-                                          op.name, op.inputs[i], text(t.shape()), a));
+        fail(Category::usage,
+             fmt::format("{}: writes its input '{}' of shape {}, whose axis {} is expanded (stride 0): several "
+                         "elements share one place; make it contiguous first",
+                         op.name, op.inputs[i], text(t.shape()), a));
   }
 }
 
@@ -70,9 +73,10 @@ void scan(const OpDef& op, const Tensor& t, std::size_t output) {
       if (bad++ == 0) first = i;
     }
   if (bad > 0)
-    fail(Category::numeric, fmt::format("{}: output {} of shape {} has {} non-finite values of {}; the first is {} at element {}; "
-                                        "module '{}'",
-                                        op.name, output, text(t.shape()), bad, t.numel(), v[first], first, where_am_i()));
+    fail(Category::numeric,
+         fmt::format("{}: output {} of shape {} has {} non-finite values of {}; the first is {} at element {}; "
+                     "module '{}'",
+                     op.name, output, text(t.shape()), bad, t.numel(), v[first], first, where_am_i()));
 }
 
 void check_finite(const OpDef& op, std::span<const Tensor> out) {
@@ -108,24 +112,29 @@ Device device_of(const OpDef& op, std::span<const Tensor> in) {
     if (!t.defined()) continue;
     if (t.device() == Device::meta) return Device::meta;
     if (any && t.device() != d)
-      fail(Category::usage, fmt::format("{}: inputs are on {} and {}; they must be on one device", op.name, text(d), text(t.device())));
+      fail(Category::usage,
+           fmt::format("{}: inputs are on {} and {}; they must be on one device", op.name, text(d), text(t.device())));
     d = t.device();
     any = true;
   }
   return d;
 }
 
-void run_kernel(const OpDef& op, const KernelDef& k, std::span<const Tensor> in, std::span<const Tensor> out, const Attrs& attrs) {
+void run_kernel(const OpDef& op, const KernelDef& k, std::span<const Tensor> in, std::span<const Tensor> out,
+                const Attrs& attrs) {
   Arrays ins, outs;
   for (const Tensor& t : in) {
-    if (!t.defined()) ins.push({});
-    else ins.push(op.elementwise && !out.empty() ? expanded(t, out[0].shape()) : array_of(t));
+    if (!t.defined())
+      ins.push({});
+    else
+      ins.push(op.elementwise && !out.empty() ? expanded(t, out[0].shape()) : array_of(t));
   }
   for (const Tensor& t : out) outs.push(array_of(t));
   KernelCall call{op, ins.view(), outs.view(), attrs, nullptr};
   std::optional<Storage> workspace;
   if (k.workspace != nullptr) {
-    if (const std::size_t bytes = k.workspace(call); bytes > 0) call.workspace = workspace.emplace(bytes, Device::cpu).data();
+    if (const std::size_t bytes = k.workspace(call); bytes > 0)
+      call.workspace = workspace.emplace(bytes, Device::cpu).data();
   }
   for (std::size_t i = 0; i < in.size(); ++i)
     if (in[i].defined()) ins[i].data = first_element(*in[i].impl());
@@ -138,13 +147,16 @@ Tensors make_outputs(std::span<const Meta> metas, std::span<const Tensor> in, De
   Tensors out;
   out.reserve(metas.size());
   for (const Meta& m : metas) {
-    if (m.view) out.push_back(Tensor::view_of(in[m.view->input], m.shape, m.view->strides, m.view->offset));
-    else out.push_back(Tensor::empty(m.shape, m.dtype, d));
+    if (m.view)
+      out.push_back(Tensor::view_of(in[m.view->input], m.shape, m.view->strides, m.view->offset));
+    else
+      out.push_back(Tensor::empty(m.shape, m.dtype, d));
   }
   return out;
 }
 
-void record(const OpDef& op, std::span<const Tensor> in, std::span<const Meta> in_meta, const Attrs& attrs, Tensors& out, bool own) {
+void record(const OpDef& op, std::span<const Tensor> in, std::span<const Meta> in_meta, const Attrs& attrs,
+            Tensors& out, bool own) {
   auto node = std::make_shared<GradNode>();
   node->op = &op;
   node->attrs = attrs;
@@ -184,7 +196,8 @@ void record(const OpDef& op, std::span<const Tensor> in, std::span<const Meta> i
 Tensors apply_cast(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) {
   const DType low = scope.compute;
   if (low != DType::bf16 && low != DType::f16)
-    fail(Category::usage, fmt::format("autocast to {}: the compute dtype must be float32, bfloat16 or float16", text(low)));
+    fail(Category::usage,
+         fmt::format("autocast to {}: the compute dtype must be float32, bfloat16 or float16", text(low)));
   const OpDef* cast = find_op("cast");
   if (cast == nullptr) fail(Category::internal, "autocast needs the op 'cast', which is not installed");
   const DType to = op.autocast == Autocast::low ? low : DType::f32;
@@ -252,8 +265,8 @@ Tensors apply(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) {
   if (scope.profiler != nullptr) scope.profiler->before(op, in);
   Tensors out;
   const KernelDef* kernel = nullptr;
-  bool own = true, composed = false;   // own: `out` are fresh handles
-  const bool dry = device == Device::meta;   // shapes and dtypes only, no history
+  bool own = true, composed = false;        // own: `out` are fresh handles
+  const bool dry = device == Device::meta;  // shapes and dtypes only, no history
   if (!op.view && !dry)
     kernel = row.kernels[static_cast<std::size_t>(device)][static_cast<std::size_t>(key_dtype(in, result))];
   if (kernel != nullptr) {
@@ -273,14 +286,16 @@ Tensors apply(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) {
   }
   if (scope.profiler != nullptr) scope.profiler->after(op, out);
   if (scope.detect_anomaly) check_finite(op, out);
-  if (history && scope.grad && !composed && !dry && op.gradient != Gradient::none) record(op, in, metas.view(), attrs, out, own);
+  if (history && scope.grad && !composed && !dry && op.gradient != Gradient::none)
+    record(op, in, metas.view(), attrs, out, own);
   if (scope.tracer != nullptr) scope.tracer->record(op, in, attrs, out);
   return out;
 }
 
 Tensor apply1(const OpDef& op, std::initializer_list<Tensor> in, const Attrs& attrs) {
   Tensors out = apply(op, std::span(in.begin(), in.size()), attrs);
-  if (out.size() != 1) fail(Category::internal, fmt::format("{}: apply1 expects one output, the op has {}", op.name, out.size()));
+  if (out.size() != 1)
+    fail(Category::internal, fmt::format("{}: apply1 expects one output, the op has {}", op.name, out.size()));
   return std::move(out[0]);
 }
 

@@ -18,22 +18,26 @@ std::string_view name_of(const OpIn& c, std::size_t i) {
 
 void refuse(const OpIn& c, std::string_view why) { fail(Category::usage, fmt::format("{}: {}", c.op.name, why)); }
 
-std::string input_text(const OpIn& c, std::size_t i) { return fmt::format("'{}' {}", name_of(c, i), text(c.in[i].shape)); }
+std::string input_text(const OpIn& c, std::size_t i) {
+  return fmt::format("'{}' {}", name_of(c, i), text(c.in[i].shape));
+}
 
 void need_float(const OpIn& c, std::size_t i) {
   if (c.in[i].dtype != DType::f32 && c.in[i].dtype != DType::f64)
-    refuse(c, fmt::format("input {} has dtype {}; it must be float32 or float64: cast it first", input_text(c, i), text(c.in[i].dtype)));
+    refuse(c, fmt::format("input {} has dtype {}; it must be float32 or float64: cast it first", input_text(c, i),
+                          text(c.in[i].dtype)));
 }
 
 void need_dtype(const OpIn& c, std::size_t i, DType t) {
   if (c.in[i].dtype != t)
-    refuse(c, fmt::format("input {} has dtype {}; it must be {}: cast it first", input_text(c, i), text(c.in[i].dtype), text(t)));
+    refuse(c, fmt::format("input {} has dtype {}; it must be {}: cast it first", input_text(c, i), text(c.in[i].dtype),
+                          text(t)));
 }
 
 void need_same_dtype(const OpIn& c, std::size_t i, std::size_t j) {
   if (c.in[i].dtype != c.in[j].dtype)
-    refuse(c, fmt::format("inputs {} and {} have dtypes {} and {}; they must be equal: cast one of them", input_text(c, i),
-                          input_text(c, j), text(c.in[i].dtype), text(c.in[j].dtype)));
+    refuse(c, fmt::format("inputs {} and {} have dtypes {} and {}; they must be equal: cast one of them",
+                          input_text(c, i), input_text(c, j), text(c.in[i].dtype), text(c.in[j].dtype)));
 }
 
 void need_same_shape(const OpIn& c, std::size_t i, std::size_t j) {
@@ -48,13 +52,14 @@ void need_rank(const OpIn& c, std::size_t i, std::size_t rank) {
 
 void need_rank_at_least(const OpIn& c, std::size_t i, std::size_t rank) {
   if (c.in[i].shape.rank() < rank)
-    refuse(c, fmt::format("input {} has {} axes; it must have at least {}", input_text(c, i), c.in[i].shape.rank(), rank));
+    refuse(c,
+           fmt::format("input {} has {} axes; it must have at least {}", input_text(c, i), c.in[i].shape.rank(), rank));
 }
 
 void need_extent(const OpIn& c, std::size_t i, std::size_t axis, std::int64_t extent, std::string_view of_what) {
   if (c.in[i].shape[axis] != extent)
-    refuse(c, fmt::format("axis {} of input {} has {} elements; it must have {}, the {}", axis, input_text(c, i), c.in[i].shape[axis],
-                          extent, of_what));
+    refuse(c, fmt::format("axis {} of input {} has {} elements; it must have {}, the {}", axis, input_text(c, i),
+                          c.in[i].shape[axis], extent, of_what));
 }
 
 std::size_t need_axis(const OpIn& c, std::size_t attr) {

@@ -14,7 +14,7 @@ class InlineList {
   static_assert(std::is_trivially_destructible_v<T>);
 
  public:
-  InlineList() {}   // the bytes stay uninitialised
+  InlineList() {}  // the bytes stay uninitialised
   InlineList(const InlineList&) = delete;
   InlineList& operator=(const InlineList&) = delete;
   T& push(const T& v) { return *::new (static_cast<void*>(at(n_++))) T(v); }

@@ -9,8 +9,8 @@ namespace {
 
 /// Written once at start, before any thread computes; read without a lock.
 struct Table {
-  std::vector<OpRow> rows;               // sorted by name
-  std::vector<std::uint32_t> slots;      // open addressing by the definition's address; 0 is empty, else row + 1
+  std::vector<OpRow> rows;           // sorted by name
+  std::vector<std::uint32_t> slots;  // open addressing by the definition's address; 0 is empty, else row + 1
   std::size_t mask = 0;
 };
 Table& table() {
@@ -26,8 +26,8 @@ std::size_t hash_of(const OpDef* op) {
 void check(const OpDef& op) {
   if (op.infer == nullptr) fail(Category::internal, fmt::format("op '{}' has no infer function", op.name));
   if (op.inputs.size() > kMaxInputs || op.attrs.size() > Attrs::kMax)
-    fail(Category::internal, fmt::format("op '{}' has {} inputs and {} attributes; at most {} and {} are allowed", op.name,
-                                         op.inputs.size(), op.attrs.size(), kMaxInputs, Attrs::kMax));
+    fail(Category::internal, fmt::format("op '{}' has {} inputs and {} attributes; at most {} and {} are allowed",
+                                         op.name, op.inputs.size(), op.attrs.size(), kMaxInputs, Attrs::kMax));
 }
 
 OpRow* row_named(std::vector<OpRow>& rows, std::string_view name) {
@@ -43,7 +43,8 @@ void add_kernel(std::vector<OpRow>& rows, const KernelDef& k) {
   for (const DType t : k.dtypes) {
     auto& slot = row->kernels[static_cast<std::size_t>(k.device)][static_cast<std::size_t>(t)];
     if (slot != nullptr)
-      fail(Category::internal, fmt::format("two kernels for op '{}', {}, {}; a key has one kernel", k.op, text(k.device), text(t)));
+      fail(Category::internal,
+           fmt::format("two kernels for op '{}', {}, {}; a key has one kernel", k.op, text(k.device), text(t)));
     slot = &k;
     row->has_kernel = true;
   }
@@ -85,7 +86,8 @@ const OpRow& row_of(const OpDef& op) {
   if (!t.slots.empty())
     for (std::size_t at = hash_of(&op) & t.mask; t.slots[at] != 0; at = (at + 1) & t.mask)
       if (t.rows[t.slots[at] - 1].op == &op) return t.rows[t.slots[at] - 1];
-  fail(Category::internal, fmt::format("op '{}' is not installed; install_ops() comes before the first apply()", op.name));
+  fail(Category::internal,
+       fmt::format("op '{}' is not installed; install_ops() comes before the first apply()", op.name));
 }
 
 const OpDef* find_op(std::string_view name) {

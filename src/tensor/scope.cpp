@@ -18,7 +18,8 @@ RngKey next_key() {
          "call the op inside a module, or pass it a key");
   const std::uint32_t draw = (*m->draws)++;
   if (draw >= (1U << kDrawBits))
-    fail(Category::internal, fmt::format("module '{}' drew {} times in one forward; the rule is at most 2^24 draws", m->path, draw));
+    fail(Category::internal,
+         fmt::format("module '{}' drew {} times in one forward; the rule is at most 2^24 draws", m->path, draw));
   return {m->key, scope.rng.step, scope.rng.shard, (scope.rng.phase << kDrawBits) | draw};
 }
 

@@ -54,7 +54,8 @@ Shape broadcast(const Shape& a, const Shape& b, std::string_view op) {
 std::size_t normalize_axis(std::int64_t axis, std::size_t rank, std::string_view op) {
   const auto r = static_cast<std::int64_t>(rank);
   if (axis < -r || axis >= r)
-    fail(Category::usage, fmt::format("{}: axis {} is outside [{}, {}) of a tensor with {} axes", op, axis, -r, r, rank));
+    fail(Category::usage,
+         fmt::format("{}: axis {} is outside [{}, {}) of a tensor with {} axes", op, axis, -r, r, rank));
   return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
 }
 

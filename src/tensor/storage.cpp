@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kAlign = 64;
 constexpr std::size_t kClasses = 256;
-constexpr std::size_t kLocalBlocks = 16;              // blocks of one class that a thread keeps
-constexpr std::size_t kLocalBytes = std::size_t{1} << 16;   // larger blocks are always shared
+constexpr std::size_t kLocalBlocks = 16;                   // blocks of one class that a thread keeps
+constexpr std::size_t kLocalBytes = std::size_t{1} << 16;  // larger blocks are always shared
 
 /// Class 0 is 64 bytes; each doubling has four classes.
 struct SizeClass {
@@ -27,9 +27,9 @@ SizeClass class_of(std::size_t bytes) {
     const std::size_t units = std::max<std::size_t>(1, (bytes + kAlign - 1) / kAlign);
     return {units - 1, units * kAlign};
   }
-  const auto log = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;   // 2^log < bytes <= 2^(log + 1)
+  const auto log = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^log < bytes <= 2^(log + 1)
   const std::size_t step = std::size_t{1} << (log - 2);
-  const std::size_t quarter = (bytes - 1 - (std::size_t{1} << log)) / step;   // 0..3
+  const std::size_t quarter = (bytes - 1 - (std::size_t{1} << log)) / step;  // 0..3
   return {4 * (log - 7) + quarter, (std::size_t{1} << log) + (quarter + 1) * step};
 }
 
@@ -112,7 +112,8 @@ void count_in(std::size_t bytes, bool hit) {
 
 Storage::Storage(std::size_t bytes, Device device) : bytes_(bytes), device_(device) {
   if (device != Device::cpu)
-    fail(Category::resource, fmt::format("cannot allocate {} bytes on device '{}': this build has memory on cpu only", bytes, text(device)));
+    fail(Category::resource, fmt::format("cannot allocate {} bytes on device '{}': this build has memory on cpu only",
+                                         bytes, text(device)));
   constexpr std::size_t kMost = std::size_t{1} << 46;
   const std::size_t wanted = std::min(bytes, kMost);
   const SizeClass c = class_of(wanted);
@@ -125,8 +126,8 @@ Storage::Storage(std::size_t bytes, Device device) : bytes_(bytes), device_(devi
   }
   if (data_ == nullptr)
     fail(Category::resource,
-         fmt::format("out of memory: {} bytes asked for, {} bytes in use by tensors; use a smaller batch or model", bytes,
-                     shared().in_use.load()));
+         fmt::format("out of memory: {} bytes asked for, {} bytes in use by tensors; use a smaller batch or model",
+                     bytes, shared().in_use.load()));
   count_in(c.bytes, hit);
 }
 

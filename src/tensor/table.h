@@ -10,7 +10,7 @@ inline constexpr std::size_t kMaxInputs = 8;
 
 struct OpRow {
   const OpDef* op = nullptr;
-  std::array<std::array<const KernelDef*, kDTypes>, 2> kernels{};   // [cpu, cuda][dtype]
+  std::array<std::array<const KernelDef*, kDTypes>, 2> kernels{};  // [cpu, cuda][dtype]
   bool has_kernel = false;
 };
 

@@ -37,7 +37,8 @@ std::shared_ptr<TensorImpl> make(const Shape& s, DType t, Device d) {
 
 void check_shape(const Shape& s) {
   std::int64_t n = 1;
-  if (s.rank() > kMaxRank) fail(Category::usage, fmt::format("a tensor has at most {} axes, not {}", kMaxRank, s.rank()));
+  if (s.rank() > kMaxRank)
+    fail(Category::usage, fmt::format("a tensor has at most {} axes, not {}", kMaxRank, s.rank()));
   for (const std::int64_t d : s) {
     if (d < 0) fail(Category::usage, fmt::format("shape {} has a negative extent; extents are at least 0", text(s)));
     if (__builtin_mul_overflow(n, d, &n) || n > (std::int64_t{1} << 43))
@@ -71,7 +72,8 @@ double read(const void* base, std::int64_t at, DType t) {
 }
 
 [[noreturn]] void fail_undefined(std::string_view what) {
-  fail(Category::internal, fmt::format("{} of an undefined tensor (an absent optional input); check defined() first", what));
+  fail(Category::internal,
+       fmt::format("{} of an undefined tensor (an absent optional input); check defined() first", what));
 }
 
 }  // namespace
@@ -104,7 +106,8 @@ Tensor Tensor::full(const Shape& s, double value, DType t, Device d) {
     case DType::boolean: std::memset(out.raw(), value != 0 ? 1 : 0, static_cast<std::size_t>(n)); break;
     case DType::bf16:
     case DType::f16:
-      fail(Category::usage, fmt::format("full of dtype {}: that dtype is reserved for storage; make float32 and cast", text(t)));
+      fail(Category::usage,
+           fmt::format("full of dtype {}: that dtype is reserved for storage; make float32 and cast", text(t)));
   }
   return out;
 }
@@ -113,7 +116,8 @@ template <class T>
 Tensor Tensor::of(std::span<const T> values, const Shape& s) {
   Tensor out = empty(s, kDTypeOf<T>);
   if (static_cast<std::int64_t>(values.size()) != s.numel())
-    fail(Category::internal, fmt::format("Tensor::of got {} values for shape {}, which has {} elements", values.size(), text(s), s.numel()));
+    fail(Category::internal, fmt::format("Tensor::of got {} values for shape {}, which has {} elements", values.size(),
+                                         text(s), s.numel()));
   if (!values.empty()) std::memcpy(out.raw(), values.data(), values.size_bytes());
   return out;
 }
@@ -152,7 +156,10 @@ bool Tensor::contiguous() const { return !p_ || p_->contiguous; }
 
 const void* Tensor::raw() const {
   if (!p_) fail_undefined("data");
-  if (!p_->storage) fail(Category::internal, fmt::format("a tensor of shape {} on the meta device has no data; only its shape and dtype are known", text(p_->shape)));
+  if (!p_->storage)
+    fail(Category::internal,
+         fmt::format("a tensor of shape {} on the meta device has no data; only its shape and dtype are known",
+                     text(p_->shape)));
   return first_element(*p_);
 }
 void* Tensor::raw() { return const_cast<void*>(static_cast<const Tensor*>(this)->raw()); }
@@ -173,7 +180,8 @@ std::span<T> Tensor::values() {
 
 double Tensor::item() const {
   if (numel() != 1)
-    fail(Category::usage, fmt::format("item() of a tensor of shape {} with {} elements; it needs exactly one", text(shape()), numel()));
+    fail(Category::usage,
+         fmt::format("item() of a tensor of shape {} with {} elements; it needs exactly one", text(shape()), numel()));
   return read(raw(), 0, dtype());
 }
 
@@ -201,9 +209,11 @@ bool Tensor::requires_grad() const { return p_ && p_->node; }
 Tensor& Tensor::requires_grad_(bool on) {
   if (!p_) fail_undefined("requires_grad_");
   if (p_->node && p_->node->op != nullptr)
-    fail(Category::usage, fmt::format("requires_grad_ on a result of op '{}'; only leaves take it: detach() first", p_->node->op->name));
+    fail(Category::usage,
+         fmt::format("requires_grad_ on a result of op '{}'; only leaves take it: detach() first", p_->node->op->name));
   if (on && !is_floating(p_->dtype))
-    fail(Category::usage, fmt::format("requires_grad_ on a tensor of dtype {}; only floating tensors have gradients", text(p_->dtype)));
+    fail(Category::usage,
+         fmt::format("requires_grad_ on a tensor of dtype {}; only floating tensors have gradients", text(p_->dtype)));
   if (!on) {
     p_->node.reset();
   } else if (!p_->node) {

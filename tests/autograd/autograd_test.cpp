@@ -32,7 +32,9 @@ std::string message_of(F&& f) {
   return "nothing was thrown";
 }
 /// `message` contains `part`.
-void check_has(const std::string& message, std::string_view part) { CHECK_MESSAGE(message.find(part) != std::string::npos, message); }
+void check_has(const std::string& message, std::string_view part) {
+  CHECK_MESSAGE(message.find(part) != std::string::npos, message);
+}
 
 Tensors cube(std::span<const Tensor> in, const void*) { return {mul(in[0], mul(in[0], in[0]))}; }
 /// A wrong gradient: the second factor is cut off the graph.
@@ -46,7 +48,7 @@ TEST_CASE("contributions add up, and broadcasts are undone") {
   const Tensor x = leaf({1, 2, 3}, {3}), y = leaf({10, 20}, {2, 1});
   const Tensor in[] = {x, y};
   const Tensors g = gradients(sum(add(mul(x, y), x)), in);
-  CHECK(g[0].to_doubles() == Doubles{32, 32, 32});   // sum of y, and once more for each row of the broadcast x
+  CHECK(g[0].to_doubles() == Doubles{32, 32, 32});  // sum of y, and once more for each row of the broadcast x
   CHECK(g[1].shape() == Shape{2, 1});
   CHECK(g[1].to_doubles() == Doubles{6, 6});
 }
@@ -76,21 +78,34 @@ TEST_CASE("gradients of intermediate tensors and of several outputs") {
 TEST_CASE("a seed replaces the scalar") {
   const Tensor x = leaf({1, 2}, {2});
   CHECK(gradients(mul(x, x), {&x, 1}, {}, Tensor::of<double>({1, 10}, {2}))[0].to_doubles() == Doubles{2, 40});
-  check_has(message_of([&] { gradients(mul(x, x), {&x, 1}, {}, Tensor::of<double>({1}, {1})); }), "the seed has shape [1] float64");
+  check_has(message_of([&] {
+              gradients(mul(x, x), {&x, 1}, {}, Tensor::of<double>({1}, {1}));
+            }),
+            "the seed has shape [1] float64");
 }
 
 TEST_CASE("why a gradient does not exist is said") {
   const Tensor x = leaf({1, 2}, {2}), other = leaf({1}, {1}), plain = Tensor::of<double>({1, 2}, {2});
   check_has(message_of([&] { gradients(sum(plain), {&x, 1}); }), "has no history");
-  check_has(message_of([&] { gradients(sum(x.detach()), {&x, 1}); }), "computed under NoGrad, from detached or integer tensors only");
+  check_has(message_of([&] {
+              gradients(sum(x.detach()), {&x, 1});
+            }),
+            "computed under NoGrad, from detached or integer tensors only");
   check_has(message_of([&] {
               const NoGrad off;
               const Tensor t = sum(x);
               gradients(t, {&x, 1});
-            }), "has no history");
-  check_has(message_of([&] { gradients(mul(x, x), {&x, 1}); }), "has shape [2] with 2 elements; it needs one element, or a seed");
+            }),
+            "has no history");
+  check_has(message_of([&] {
+              gradients(mul(x, x), {&x, 1});
+            }),
+            "has shape [2] with 2 elements; it needs one element, or a seed");
   check_has(message_of([&] { gradients(argmax(x, 0), {&x, 1}); }), "has dtype int64");
-  check_has(message_of([&] { gradients(sum(x), {&plain, 1}); }), "input 0 of shape [2] has no history: it was never marked");
+  check_has(message_of([&] {
+              gradients(sum(x), {&plain, 1});
+            }),
+            "input 0 of shape [2] has no history: it was never marked");
   const Tensor both[] = {x, other};
   check_has(message_of([&] { gradients(sum(x), both); }), "does not depend on input 1 of shape [1]");
   const Tensors g = gradients(sum(x), both, {.allow_unused = true});
@@ -123,7 +138,7 @@ TEST_CASE("an overwritten saved tensor is named") {
   }
   const std::string m = message_of([&] { gradients(y, {&x, 1}); });
   check_has(m, "backward of 'mul' in module 'body.3' (configs/x.yaml:14:9): input 0 of shape [2] was overwritten");
-  const Tensor z = sum(add(x, x));   // saves nothing, so a write does not matter
+  const Tensor z = sum(add(x, x));  // saves nothing, so a write does not matter
   {
     const NoGrad off;
     scale_(x, 2);
@@ -162,7 +177,7 @@ TEST_CASE("a chain of 200000 ops is walked and freed without recursion") {
   for (int i = 0; i < 200000; ++i) y = mul_scalar(y, 1);
   CHECK(gradients(y, {&x, 1})[0].item() == 1);
   Tensor z = x;
-  for (int i = 0; i < 200000; ++i) z = exp(mul(z, z));   // saved inputs and outputs, dropped unwalked
+  for (int i = 0; i < 200000; ++i) z = exp(mul(z, z));  // saved inputs and outputs, dropped unwalked
 }
 
 TEST_CASE("the checkers accept right rules and find wrong ones") {
@@ -190,7 +205,8 @@ TEST_CASE("anomaly detection names op, module and element, in the backward too")
     }
     return std::string("nothing was thrown");
   };
-  check_has(numeric([&] { log(x); }), "log: output 0 of shape [2] has 1 non-finite values of 2; the first is -inf at element 1; module 'head'");
+  check_has(numeric([&] { log(x); }),
+            "log: output 0 of shape [2] has 1 non-finite values of 2; the first is -inf at element 1; module 'head'");
   const Tensor y = sum(sqrt(x));
   check_has(numeric([&] { gradients(y, {&x, 1}); }), "div: output 0 of shape [2]");
 }

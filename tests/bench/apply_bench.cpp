@@ -41,7 +41,9 @@ int main() {
   line("mul, history (saves inputs)", nanoseconds([&] { static_cast<void>(mul(leaf, b)); }));
   line("transpose (view)", nanoseconds([&] { static_cast<void>(transpose(wide)); }));
   line("Tensor::empty", nanoseconds([&] { static_cast<void>(Tensor::empty({16})); }));
-  line("sum(mul(leaf, b)), gradients", nanoseconds([&] { static_cast<void>(gradients(sum(mul(leaf, b)), {&leaf, 1})); }));
+  line("sum(mul(leaf, b)), gradients", nanoseconds([&] {
+         static_cast<void>(gradients(sum(mul(leaf, b)), {&leaf, 1}));
+       }));
   const MemoryStats m = memory_stats();
   fmt::print("allocations {}, from the cache {}\n", m.allocations, m.cache_hits);
   return 0;

@@ -35,8 +35,10 @@ std::vector<std::string> all_bits(std::vector<std::string>& names) {
 std::vector<Isa> supported_isas() {
   std::vector<Isa> out;
   for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512}) {
-    if (supported(isa)) out.push_back(isa);
-    else MESSAGE("this CPU lacks " << std::string(text(isa)) << "; its kernels are not compared here");
+    if (supported(isa))
+      out.push_back(isa);
+    else
+      MESSAGE("this CPU lacks " << std::string(text(isa)) << "; its kernels are not compared here");
   }
   return out;
 }

@@ -34,7 +34,7 @@ Tensor laid_out(const std::vector<double>& values, const Shape& s, DType t, Layo
       strides[a] = step;
       step *= std::max<std::int64_t>(1, s[a]);
     }
-    const Tensor base = Tensor::full({step + 3}, 77, t);   // what a wrong offset or stride would read
+    const Tensor base = Tensor::full({step + 3}, 77, t);  // what a wrong offset or stride would read
     out = Tensor::view_of(base, s, strides, 3);
   }
   std::array<std::int64_t, kMaxRank> at{};
@@ -62,8 +62,11 @@ Tensors make(const std::vector<SampleInput>& list, DType floats, Layout layout) 
     const DType t = i.dtype == DType::f32 ? floats : i.dtype;
     std::vector<double> v;
     for (std::int64_t e = 0, n = i.shape.numel(); e < n; ++e) {
-      if (is_floating(t)) v.push_back(i.low + stream.uniform() * (i.high - i.low));
-      else v.push_back(static_cast<double>(stream.below(static_cast<std::uint64_t>(t == DType::boolean ? 2 : i.high_int))));
+      if (is_floating(t))
+        v.push_back(i.low + stream.uniform() * (i.high - i.low));
+      else
+        v.push_back(
+            static_cast<double>(stream.below(static_cast<std::uint64_t>(t == DType::boolean ? 2 : i.high_int))));
     }
     out.push_back(laid_out(v, i.shape, t, layout));
   }
@@ -90,7 +93,8 @@ Tensors metas_of(std::span<const Tensor> in) {
 std::string case_text(const OpDef& op, std::size_t sample, std::span<const Tensor> in) {
   std::string out = fmt::format("{} sample {} (", op.name, sample);
   for (std::size_t i = 0; i < in.size(); ++i)
-    out += fmt::format("{}{}", i == 0 ? "" : ", ", in[i].defined() ? fmt::format("{} {}", text(in[i].shape()), text(in[i].dtype())) : "-");
+    out += fmt::format("{}{}", i == 0 ? "" : ", ",
+                       in[i].defined() ? fmt::format("{} {}", text(in[i].shape()), text(in[i].dtype())) : "-");
   return out + ")";
 }
 
@@ -106,12 +110,14 @@ std::string bytes_of(std::span<const Tensor> tensors) {
 
 std::string difference(const Tensor& got, const Tensor& expected, double tolerance) {
   if (got.shape() != expected.shape() || got.dtype() != expected.dtype())
-    return fmt::format("got {} {}, expected {} {}", text(got.shape()), text(got.dtype()), text(expected.shape()), text(expected.dtype()));
+    return fmt::format("got {} {}, expected {} {}", text(got.shape()), text(got.dtype()), text(expected.shape()),
+                       text(expected.dtype()));
   const std::vector<double> a = got.to_doubles(), b = expected.to_doubles();
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (std::isnan(a[i]) && std::isnan(b[i])) continue;
     if (a[i] == b[i]) continue;
-    if (!(std::abs(a[i] - b[i]) <= tolerance * (1 + std::abs(b[i])))) return fmt::format("element {}: got {}, expected {} (tolerance {})", i, a[i], b[i], tolerance);
+    if (!(std::abs(a[i] - b[i]) <= tolerance * (1 + std::abs(b[i]))))
+      return fmt::format("element {}: got {}, expected {} (tolerance {})", i, a[i], b[i], tolerance);
   }
   return {};
 }

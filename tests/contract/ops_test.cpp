@@ -57,14 +57,16 @@ TEST_CASE("every op is documented, typed and sampled") {
       need(find_op(op.name) == &op, "find_op does not find it");
       need(op.doc.size() > 8 && op.doc.ends_with('.'), "its doc is a sentence that ends with a full stop");
       need(op.samples != nullptr && !op.samples().empty(), "it has samples");
-      need(op.gradient != Gradient::exact || op.vjp != nullptr || op.reference != nullptr, "an exact gradient needs a vjp or a reference");
+      need(op.gradient != Gradient::exact || op.vjp != nullptr || op.reference != nullptr,
+           "an exact gradient needs a vjp or a reference");
       need(op.gradient != Gradient::none || op.vjp == nullptr, "an op without gradient has no vjp");
       for (const AttrDef& a : op.attrs) {
         need(!a.name.empty() && a.doc.ends_with('.'), "each attribute has a name and a sentence");
         need(a.def.index() != 0, "each attribute has a typed default");
       }
       for (std::size_t i = 1; i < op.inputs.size(); ++i)
-        need(!op.inputs[i - 1].ends_with('?') || op.inputs[i].ends_with('?') || op.name == "cross_entropy_backward", "optional inputs come last");
+        need(!op.inputs[i - 1].ends_with('?') || op.inputs[i].ends_with('?') || op.name == "cross_entropy_backward",
+             "optional inputs come last");
     }
   CHECK(ops > 50);
   CHECK(bad == Failures{});
@@ -78,12 +80,15 @@ TEST_CASE("the dry run on metas gives the shapes and dtypes of the real run") {
     if (in.empty()) return;
     const NoGrad off;
     const Tensors real = apply(op, in, s.attrs), meta = apply(op, metas_of(in), s.attrs);
-    const std::vector<Meta> inferred = op.infer({op, [&] {
-      static std::vector<Meta> m;
-      m.clear();
-      for (const Tensor& t : in) m.push_back(t.defined() ? t.meta() : Meta{});
-      return std::span<const Meta>(m);
-    }(), s.attrs, in});
+    const std::vector<Meta> inferred = op.infer({op,
+                                                 [&] {
+                                                   static std::vector<Meta> m;
+                                                   m.clear();
+                                                   for (const Tensor& t : in)
+                                                     m.push_back(t.defined() ? t.meta() : Meta{});
+                                                   return std::span<const Meta>(m);
+                                                 }(),
+                                                 s.attrs, in});
     bool ok = real.size() == meta.size() && real.size() == inferred.size();
     for (std::size_t i = 0; ok && i < real.size(); ++i)
       ok = real[i].meta() == meta[i].meta() && real[i].meta() == inferred[i] && meta[i].device() == Device::meta;
@@ -127,7 +132,8 @@ TEST_CASE("strided inputs give the bits of contiguous ones, and inputs stay unto
       const std::string before = bytes_of(plain);
       const std::string a = bytes_of(apply(op, plain, s.attrs)), b = bytes_of(apply(op, strided, s.attrs));
       if (a != b || bytes_of(plain) != bytes_of(strided)) bad.push_back("strided: " + case_text(op, number, plain));
-      if (op.mutates == 0 && bytes_of(plain) != before) bad.push_back("inputs written: " + case_text(op, number, plain));
+      if (op.mutates == 0 && bytes_of(plain) != before)
+        bad.push_back("inputs written: " + case_text(op, number, plain));
     }
   });
   CHECK(bad == Failures{});
@@ -165,8 +171,10 @@ TEST_CASE("gradients and second gradients agree with central differences in floa
       if (std::ranges::none_of(in, [](const Tensor& t) { return t.defined() && t.dtype() == DType::f64; })) return;
       const Call c{&op, &s.attrs};
       ++cases;
-      if (const std::string d = gradcheck(call, &c, in); !d.empty()) bad.push_back(case_text(op, number, in) + ": first: " + d);
-      if (const std::string d = gradgradcheck(call, &c, in); !d.empty()) bad.push_back(case_text(op, number, in) + ": second: " + d);
+      if (const std::string d = gradcheck(call, &c, in); !d.empty())
+        bad.push_back(case_text(op, number, in) + ": first: " + d);
+      if (const std::string d = gradgradcheck(call, &c, in); !d.empty())
+        bad.push_back(case_text(op, number, in) + ": second: " + d);
     }
   });
   CHECK(cases > 100);

@@ -47,11 +47,16 @@ Tensor tensor_of(std::istringstream& in) {
   Tensor out = Tensor::zeros(shape_of(shape), t);
   for (std::size_t i = 0; in >> v; ++i) {
     const double d = std::strtod(v.c_str(), nullptr);
-    if (t == DType::f32) out.values<float>()[i] = std::strtof(v.c_str(), nullptr);
-    else if (t == DType::f64) out.values<double>()[i] = d;
-    else if (t == DType::i64) out.values<std::int64_t>()[i] = static_cast<std::int64_t>(d);
-    else if (t == DType::i32) out.values<std::int32_t>()[i] = static_cast<std::int32_t>(d);
-    else static_cast<std::uint8_t*>(out.raw())[i] = static_cast<std::uint8_t>(d);
+    if (t == DType::f32)
+      out.values<float>()[i] = std::strtof(v.c_str(), nullptr);
+    else if (t == DType::f64)
+      out.values<double>()[i] = d;
+    else if (t == DType::i64)
+      out.values<std::int64_t>()[i] = static_cast<std::int64_t>(d);
+    else if (t == DType::i32)
+      out.values<std::int32_t>()[i] = static_cast<std::int32_t>(d);
+    else
+      static_cast<std::uint8_t*>(out.raw())[i] = static_cast<std::uint8_t>(d);
   }
   return out;
 }
@@ -75,7 +80,12 @@ std::vector<Golden> read(std::string_view name) {
       in >> out.back().attrs.emplace_back();
     } else {
       Golden& g = out.back();
-      (kind == "in" ? g.in : kind == "out" ? g.out : kind == "after" ? g.after : kind == "seed" ? g.seed : g.grad).push_back(tensor_of(in));
+      (kind == "in"      ? g.in
+       : kind == "out"   ? g.out
+       : kind == "after" ? g.after
+       : kind == "seed"  ? g.seed
+                         : g.grad)
+          .push_back(tensor_of(in));
     }
   }
   return out;
@@ -88,24 +98,33 @@ Attrs attrs_of(const OpDef& op, const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const AttrValue& def = op.attrs[i].def;
     const std::string& w = words[i];
-    if (std::holds_alternative<bool>(def)) v.emplace_back(w == "true");
-    else if (std::holds_alternative<std::int64_t>(def)) v.emplace_back(std::int64_t{std::stoll(w)});
-    else if (std::holds_alternative<double>(def)) v.emplace_back(std::strtod(w.c_str(), nullptr));
-    else if (std::holds_alternative<DType>(def)) v.emplace_back(dtype_of(w));
-    else v.emplace_back(shape_of(w));
+    if (std::holds_alternative<bool>(def))
+      v.emplace_back(w == "true");
+    else if (std::holds_alternative<std::int64_t>(def))
+      v.emplace_back(std::int64_t{std::stoll(w)});
+    else if (std::holds_alternative<double>(def))
+      v.emplace_back(std::strtod(w.c_str(), nullptr));
+    else if (std::holds_alternative<DType>(def))
+      v.emplace_back(dtype_of(w));
+    else
+      v.emplace_back(shape_of(w));
   }
   for (AttrValue& a : v) out.push_back(a);
   return out;
 }
 
-void compare(std::vector<std::string>& bad, const Golden& g, std::string_view what, std::size_t index, const Tensor& got, const Tensor& want) {
-  const auto report = [&](std::string why) { bad.push_back(fmt::format("line {}: {} {} {}: {}", g.line, g.op, what, index, why)); };
+void compare(std::vector<std::string>& bad, const Golden& g, std::string_view what, std::size_t index,
+             const Tensor& got, const Tensor& want) {
+  const auto report = [&](std::string why) {
+    bad.push_back(fmt::format("line {}: {} {} {}: {}", g.line, g.op, what, index, why));
+  };
   if (!want.defined()) return;
   if (!got.defined() || got.shape() != want.shape() || got.dtype() != want.dtype())
     return report(fmt::format("expected {} {}", text(want.shape()), text(want.dtype())));
   const std::vector<double> a = got.to_doubles(), b = want.to_doubles();
   for (std::size_t i = 0; i < a.size(); ++i)
-    if (!(std::abs(a[i] - b[i]) <= g.tolerance * (1 + std::abs(b[i])))) return report(fmt::format("element {}: got {}, PyTorch has {}", i, a[i], b[i]));
+    if (!(std::abs(a[i] - b[i]) <= g.tolerance * (1 + std::abs(b[i]))))
+      return report(fmt::format("element {}: got {}, PyTorch has {}", i, a[i], b[i]));
 }
 
 void check(std::vector<std::string>& bad, const Golden& g) {
@@ -142,4 +161,6 @@ void check_file(std::string_view name, std::size_t at_least) {
 
 TEST_CASE("elementwise ops and comparisons agree with PyTorch") { check_file("ops_elementwise.txt", 190); }
 TEST_CASE("reductions, softmax and products agree with PyTorch") { check_file("ops_products.txt", 100); }
-TEST_CASE("losses, batch norm, indexing, views and optimizer steps agree with PyTorch") { check_file("ops_training.txt", 60); }
+TEST_CASE("losses, batch norm, indexing, views and optimizer steps agree with PyTorch") {
+  check_file("ops_training.txt", 60);
+}

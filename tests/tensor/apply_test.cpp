@@ -26,7 +26,9 @@ std::string message_of(F&& f) {
   return "nothing was thrown";
 }
 /// `message` contains `part`.
-void check_has(const std::string& message, std::string_view part) { CHECK_MESSAGE(message.find(part) != std::string::npos, message); }
+void check_has(const std::string& message, std::string_view part) {
+  CHECK_MESSAGE(message.find(part) != std::string::npos, message);
+}
 
 Tensor two_by_three() { return Tensor::of<float>({1, 2, 3, 4, 5, 6}, {2, 3}); }
 
@@ -52,23 +54,35 @@ TEST_CASE("elementwise inputs reach the kernel expanded, without tensors in betw
   CHECK(plus_strides[0] == 0);
   CHECK(plus_strides[1] == 1);
   CHECK(memory_stats().allocations - before == 3);
-  check_has(message_of([&] { apply1(toy("plus"), {y, Tensor::zeros({2}), {}}); }), "plus: shapes [2, 3] and [2] do not broadcast: axis 1 (from the right) has 3 and 2");
+  check_has(message_of([&] {
+              apply1(toy("plus"), {y, Tensor::zeros({2}), {}});
+            }),
+            "plus: shapes [2, 3] and [2] do not broadcast: axis 1 (from the right) has 3 and 2");
 }
 
 TEST_CASE("wrong calls are told apart") {
   install_toys();
   const Tensor x = two_by_three();
   check_has(message_of([&] { apply1(toy("plus"), {x}); }), "plus: got 1 inputs, takes 3: a, b (missing), c?");
-  check_has(message_of([&] { apply1(toy("store"), {x}); }), "store: 0 attributes were given; it takes 1 of fixed types: value");
-  check_has(message_of([&] { apply(toy("store"), {&x, 1}, {std::int64_t{1}}); }), "store: 1 attributes were given; it takes 1 of fixed types");
+  check_has(message_of([&] { apply1(toy("store"), {x}); }),
+            "store: 0 attributes were given; it takes 1 of fixed types: value");
+  check_has(message_of([&] {
+              apply(toy("store"), {&x, 1}, {std::int64_t{1}});
+            }),
+            "store: 1 attributes were given; it takes 1 of fixed types");
   const Tensor d = Tensor::zeros({2}, DType::f64);
-  check_has(message_of([&] { apply1(toy("plus"), {d, d, {}}); }), "plus: no kernel for dtype float64 on cpu; kernels there take float32");
-  static constexpr OpDef stranger{.name = "stranger", .doc = "x.", .inputs = {}, .infer = [](const OpIn&) { return std::vector<Meta>{}; }};
+  check_has(message_of([&] {
+              apply1(toy("plus"), {d, d, {}});
+            }),
+            "plus: no kernel for dtype float64 on cpu; kernels there take float32");
+  static constexpr OpDef stranger{
+      .name = "stranger", .doc = "x.", .inputs = {}, .infer = [](const OpIn&) { return std::vector<Meta>{}; }};
   check_has(message_of([&] { apply(stranger, {}, {}); }), "op 'stranger' is not installed");
 }
 
 TEST_CASE("installing checks the tables") {
-  static constexpr OpDef lonely[] = {{.name = "lonely", .doc = "x.", .inputs = {}, .infer = [](const OpIn&) { return std::vector<Meta>{}; }}};
+  static constexpr OpDef lonely[] = {
+      {.name = "lonely", .doc = "x.", .inputs = {}, .infer = [](const OpIn&) { return std::vector<Meta>{}; }}};
   static constexpr DType f32[] = {DType::f32};
   static constexpr KernelDef one[] = {{.op = "lonely", .dtypes = f32, .fn = [](const KernelCall&) {}}};
   static constexpr KernelDef lost[] = {{.op = "lost", .dtypes = f32, .fn = [](const KernelCall&) {}}};
@@ -90,12 +104,15 @@ TEST_CASE("views share storage and version; writes are refused where something r
   CHECK(x.to_doubles() == Doubles{9, 9, 9, 4, 5, 6});
   CHECK(x.version() == before + 1);
   const Tensor wide = Tensor::view_of(x, {4, 3}, {0, 1}, 0);
-  check_has(message_of([&] { apply(toy("store"), {&wide, 1}, {1.0}); }), "store: writes its input 'x' of shape [4, 3], whose axis 0 is expanded");
+  check_has(message_of([&] {
+              apply(toy("store"), {&wide, 1}, {1.0});
+            }),
+            "store: writes its input 'x' of shape [4, 3], whose axis 0 is expanded");
   x.requires_grad_();
   check_has(message_of([&] { apply(toy("store"), {&x, 1}, {1.0}); }), "requires a gradient that is being recorded");
   const Tensor y = apply1(toy("plus"), {x, x, {}});
   const NoGrad off;
-  apply(toy("store"), {&x, 1}, {1.0});   // an optimizer may
+  apply(toy("store"), {&x, 1}, {1.0});  // an optimizer may
   check_has(message_of([&] { apply(toy("store"), {&y, 1}, {1.0}); }), "is a result of op 'plus' with history");
 }
 
@@ -114,10 +131,10 @@ TEST_CASE("history is recorded when asked for, and not otherwise") {
   CHECK(y.node()->module_origin == "c.yaml:3:1");
   CHECK(y.node()->edges[0].node == x.node());
   CHECK(y.node()->edges[1].node == nullptr);
-  CHECK(y.node()->in.empty());   // saves nothing
+  CHECK(y.node()->in.empty());  // saves nothing
   CHECK(y.node()->number > x.node()->number);
   CHECK_FALSE(y.detach().requires_grad());
-  CHECK(apply1(toy("double"), {x}).node()->op == &toy("plus"));   // a composite records its parts
+  CHECK(apply1(toy("double"), {x}).node()->op == &toy("plus"));  // a composite records its parts
   const NoGrad off;
   CHECK_FALSE(apply1(toy("plus"), {x, x, {}}).requires_grad());
 }
@@ -126,7 +143,8 @@ TEST_CASE("metas run shapes only") {
   install_toys();
   const Tensor m = Tensor::empty({2, 3}, DType::f32, Device::meta);
   const int before = plus_calls;
-  const Tensor y = apply1(toy("plus"), {m, Tensor::zeros({3}), {}}), z = apply1(toy("double"), {m}), row = apply1(toy("row"), {m});
+  const Tensor y = apply1(toy("plus"), {m, Tensor::zeros({3}), {}}), z = apply1(toy("double"), {m}),
+               row = apply1(toy("row"), {m});
   CHECK(plus_calls == before);
   CHECK(y.device() == Device::meta);
   CHECK(y.shape() == Shape{2, 3});
@@ -177,7 +195,9 @@ TEST_CASE("anomaly detection") {
   s.detect_anomaly = true;
   const Within within(s);
   const float inf = std::numeric_limits<float>::infinity();
-  check_has(message_of([&] { apply1(toy("double"), {Tensor::of<float>({1, inf, inf}, {3})}); }),
+  check_has(message_of([&] {
+              apply1(toy("double"), {Tensor::of<float>({1, inf, inf}, {3})});
+            }),
             "plus: output 0 of shape [3] has 2 non-finite values of 3; the first is inf at element 1");
 }
 

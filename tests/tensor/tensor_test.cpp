@@ -25,7 +25,9 @@ std::string message_of(F&& f) {
   return "nothing was thrown";
 }
 /// `message` contains `part`.
-void check_has(const std::string& message, std::string_view part) { CHECK_MESSAGE(message.find(part) != std::string::npos, message); }
+void check_has(const std::string& message, std::string_view part) {
+  CHECK_MESSAGE(message.find(part) != std::string::npos, message);
+}
 
 }  // namespace
 
@@ -75,14 +77,16 @@ TEST_CASE("values of every dtype") {
 TEST_CASE("misuse is refused") {
   const Tensor x = Tensor::zeros({2, 3});
   check_has(message_of([&] { static_cast<void>(x.item()); }), "item() of a tensor of shape [2, 3] with 6 elements");
-  check_has(message_of([&] { static_cast<void>(x.values<double>()); }), "values<float64>() of a contiguous tensor of shape [2, 3] and dtype float32");
+  check_has(message_of([&] { static_cast<void>(x.values<double>()); }),
+            "values<float64>() of a contiguous tensor of shape [2, 3] and dtype float32");
   check_has(message_of([&] { Tensor::of<float>({1}, {2}); }), "got 1 values for shape [2]");
   check_has(message_of([] { Tensor::empty({-1}); }), "negative extent");
   check_has(message_of([] { Tensor::empty({std::int64_t{1} << 40, std::int64_t{1} << 40}); }), "too many elements");
   check_has(message_of([] { Tensor::full({1}, 1, DType::f16); }), "reserved for storage");
   check_has(message_of([] { Tensor::empty({1}, DType::f32, Device::cuda); }), "this build has memory on cpu only");
   check_has(message_of([] { static_cast<void>(Tensor().shape()); }), "undefined tensor");
-  check_has(message_of([] { Tensor::empty({std::int64_t{1} << 42}); }), "out of memory: 17592186044416 bytes asked for");
+  check_has(message_of([] { Tensor::empty({std::int64_t{1} << 42}); }),
+            "out of memory: 17592186044416 bytes asked for");
 }
 
 TEST_CASE("the allocator aligns, reuses and counts") {

@@ -36,7 +36,7 @@ Tensors plus_vjp(const Vjp& c) { return {c.grad[0], c.grad[0], Tensor()}; }
 Tensors double_reference(std::span<const Tensor> in, const Attrs&) { return {apply1(toy("plus"), {in[0], in[0]})}; }
 Tensors none_vjp(const Vjp&) { return {Tensor()}; }
 
-std::int64_t at(const Array& a, std::int64_t i) {   // element i, row-major
+std::int64_t at(const Array& a, std::int64_t i) {  // element i, row-major
   std::int64_t where = 0;
   for (std::size_t k = a.shape.rank(); k-- > 0;) {
     where += i % a.shape[k] * a.strides[k];
@@ -63,9 +63,10 @@ void dense(const KernelCall& c) {
   copy(c);
 }
 void store(const KernelCall& c) {
-  for (std::int64_t i = 0; i < c.in[0].numel(); ++i) c.in[0].as<float>()[at(c.in[0], i)] = static_cast<float>(c.attrs.get<double>(0));
+  for (std::int64_t i = 0; i < c.in[0].numel(); ++i)
+    c.in[0].as<float>()[at(c.in[0], i)] = static_cast<float>(c.attrs.get<double>(0));
 }
-void to_bf16(const KernelCall& c) {   // only what the test needs: truncation
+void to_bf16(const KernelCall& c) {  // only what the test needs: truncation
   for (std::int64_t i = 0; i < c.out[0].numel(); ++i) {
     const auto bits = std::bit_cast<std::uint32_t>(c.in[0].as<float>()[at(c.in[0], i)]);
     c.out[0].as<std::uint16_t>()[i] = static_cast<std::uint16_t>(bits >> 16);
@@ -76,17 +77,47 @@ constexpr OpDef kOps[] = {
     {.name = "plus", .doc = "a + b.", .inputs = kABC, .infer = infer_plus, .vjp = plus_vjp, .elementwise = true},
     {.name = "double", .doc = "x + x.", .inputs = kX, .infer = infer_same, .reference = double_reference},
     {.name = "row", .doc = "First row.", .inputs = kX, .infer = infer_row, .vjp = none_vjp, .view = true},
-    {.name = "store", .doc = "x = value.", .inputs = kX, .attrs = kValue, .infer = infer_store, .gradient = Gradient::none, .mutates = 1},
-    {.name = "low", .doc = "A copy, in the low dtype.", .inputs = kX, .infer = infer_same, .vjp = none_vjp, .autocast = Autocast::low},
-    {.name = "wide", .doc = "A copy, in float32.", .inputs = kX, .infer = infer_same, .vjp = none_vjp, .autocast = Autocast::full},
-    {.name = "cast", .doc = "Another dtype.", .inputs = kX, .attrs = kTo, .infer = infer_cast, .gradient = Gradient::none},
+    {.name = "store",
+     .doc = "x = value.",
+     .inputs = kX,
+     .attrs = kValue,
+     .infer = infer_store,
+     .gradient = Gradient::none,
+     .mutates = 1},
+    {.name = "low",
+     .doc = "A copy, in the low dtype.",
+     .inputs = kX,
+     .infer = infer_same,
+     .vjp = none_vjp,
+     .autocast = Autocast::low},
+    {.name = "wide",
+     .doc = "A copy, in float32.",
+     .inputs = kX,
+     .infer = infer_same,
+     .vjp = none_vjp,
+     .autocast = Autocast::full},
+    {.name = "cast",
+     .doc = "Another dtype.",
+     .inputs = kX,
+     .attrs = kTo,
+     .infer = infer_cast,
+     .gradient = Gradient::none},
     {.name = "contiguous", .doc = "A copy.", .inputs = kX, .infer = infer_same, .vjp = none_vjp},
-    {.name = "dense", .doc = "A copy of contiguous input.", .inputs = kX, .infer = infer_same, .vjp = none_vjp, .dense = true},
+    {.name = "dense",
+     .doc = "A copy of contiguous input.",
+     .inputs = kX,
+     .infer = infer_same,
+     .vjp = none_vjp,
+     .dense = true},
 };
 constexpr DType kF32[] = {DType::f32};
 constexpr KernelDef kKernels[] = {
-    {.op = "plus", .dtypes = kF32, .fn = plus},   {.op = "store", .dtypes = kF32, .fn = store}, {.op = "low", .dtypes = kF32, .fn = copy},
-    {.op = "wide", .dtypes = kF32, .fn = copy},   {.op = "cast", .dtypes = kF32, .fn = to_bf16}, {.op = "contiguous", .dtypes = kF32, .fn = copy},
+    {.op = "plus", .dtypes = kF32, .fn = plus},
+    {.op = "store", .dtypes = kF32, .fn = store},
+    {.op = "low", .dtypes = kF32, .fn = copy},
+    {.op = "wide", .dtypes = kF32, .fn = copy},
+    {.op = "cast", .dtypes = kF32, .fn = to_bf16},
+    {.op = "contiguous", .dtypes = kF32, .fn = copy},
     {.op = "dense", .dtypes = kF32, .workspace = workspace, .fn = dense},
 };
 
