@@ -34,7 +34,7 @@ std::string where_in_batch(const void* context) {
 
 BatchMaker::BatchMaker(const Dataset& data, std::span<const std::unique_ptr<Transform>> transforms, const LoaderConfig& c,
                        std::uint64_t seed, Pass pass)
-    : data_(data), transforms_(transforms), pass_(pass), samples_(data.size()) {
+    : data_(data), transforms_(transforms), samples_(data.size()) {
   batch_size_ = pass == Pass::training ? c.batch_size : c.eval_batch_size;
   const bool drop_last = pass == Pass::training && c.drop_last;
   shuffle_ = pass == Pass::training && c.shuffle;
@@ -169,7 +169,9 @@ PhiloxKey BatchMaker::key(std::size_t transform, std::int64_t epoch, std::int64_
 Loader::Impl::Impl(const Dataset& data, std::span<const std::unique_ptr<Transform>> transforms, const LoaderConfig& c,
                    std::uint64_t seed, Pass p)
     : maker(data, transforms, c, seed, p), pass(p), workers(c.workers), prefetch(c.prefetch) {
-  if (workers < 0 || prefetch < 0) failf(Category::usage, "workers {} and prefetch {}: neither may be negative", workers, prefetch);
+  if (workers < 0 || prefetch < 0) {
+    failf(Category::usage, "workers {} and prefetch {}: neither may be negative", workers, prefetch);
+  }
   std::size_t row = 0;
   for (const std::size_t bytes : maker.row_bytes()) row += bytes;
   const std::int64_t rows = maker.batch_size();

@@ -59,7 +59,6 @@ class BatchMaker {
 
   const Dataset& data_;
   std::span<const std::unique_ptr<Transform>> transforms_;
-  Pass pass_;
   std::int64_t samples_, batch_size_ = 1, steps_per_epoch_ = 1;
   bool shuffle_ = false;
   std::vector<SampleSpec> stages_;          // of the dataset, then after each transform

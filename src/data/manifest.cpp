@@ -15,7 +15,7 @@ constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
 
 struct Abandoned {};
 
-// nothing: abandoned.
+// Throws Abandoned when `stop` is set meanwhile.
 Digest digest_of(const std::string& path, const std::atomic<bool>* stop) {
   Sha256 sha;
   for (std::uint64_t at = 0;; at += kPiece) {
@@ -135,7 +135,8 @@ bool ManifestCache::save() {
 }
 
 struct ManifestHasher::Impl {
-  Impl(std::map<std::string, Manifest> splits, std::string cache_path) : manifests(std::move(splits)), cache(std::move(cache_path)) {
+  Impl(std::map<std::string, Manifest> splits, std::string cache_path)
+      : manifests(std::move(splits)), cache(std::move(cache_path)) {
     thread = std::thread([this] {
       try {
         for (auto& [split, m] : manifests) {
