@@ -30,7 +30,7 @@ std::string_view choice_name(const Type& type, std::int64_t value) {
   return it == type.choices.end() ? std::string_view("?") : it->name;
 }
 
-Node text_node(const std::string& text) { return Node::make_scalar(text, reads_as_other(text) || text.find('\n') != std::string::npos); }
+Node text_node(const std::string& text) { return Node::make_scalar(text, reads_as_other(text) || !plain_writable(text)); }
 
 /// Builds trees; what differs between the canonical form, identity and leaves is decided by three switches.
 class Printer {

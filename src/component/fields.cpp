@@ -2,6 +2,7 @@
 #include "component/fields.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/core.h>
 
@@ -29,8 +30,9 @@ namespace {
 
 std::string in_section(const Reader& r) { return r.section.empty() ? "at the top level" : "in " + r.section; }
 
-void report_unknown(std::span<const Target> targets, std::span<const std::string_view> beside, const Key& key,
-                    const Node& value, Reader& r) {
+/// Returns the key that was probably meant, or nothing.
+std::string report_unknown(std::span<const Target> targets, std::span<const std::string_view> beside, const Key& key,
+                           Reader& r) {
   std::vector<std::string> words;
   for (const Target& t : targets) {
     for (const Field& f : t.fields) {
@@ -38,20 +40,21 @@ void report_unknown(std::span<const Target> targets, std::span<const std::string
       if (!f.one.empty()) words.emplace_back(f.one);
     }
   }
+  std::string note = words.empty() ? std::string("no keys are accepted here") : "accepted keys: " + word_list(words);
   for (const std::string_view b : beside) words.emplace_back(b);
   std::string suggestion;
-  if (const auto word = nearest(key.text, words)) {
+  const auto word = nearest(key.text, words);
+  if (word) {
     // An override names a whole path: so does the suggestion.
     const bool from_override = key.origin.source && key.origin.source->kind == Source::Kind::override_;
     suggestion = from_override ? key_path(r.path, *word) : std::string(*word);
   }
-  std::string note = words.empty() ? std::string("no keys are accepted here") : "accepted keys: " + word_list(words);
   if (is_reserved_key(key.text)) {
     note = fmt::format("'{}' stands beside a component that is an item of a list\n", key.text) + note;
   }
-  (void)value;
   r.diagnostics.error(key.origin, key_path(r.path, key.text),
                       fmt::format("unknown key '{}' {}", visible(key.text), in_section(r)), suggestion, note);
+  return word ? std::string(*word) : std::string();
 }
 
 /// One component under the singular key of a Many field.
@@ -99,7 +102,8 @@ bool check_only_when(std::span<const Field> fields, const Field& f, const Key& k
   return false;
 }
 
-bool read_target(const Target& t, const Node* n, const Origin& at, Reader& r) {
+/// `meant`: keys that a misspelt one stands for, so that they are not reported as missing too.
+bool read_target(const Target& t, const Node* n, const Origin& at, const std::set<std::string>& meant, Reader& r) {
   bool good = true;
   for (const Field& f : t.fields) {
     const Node* value = n != nullptr ? n->find(f.name) : nullptr;
@@ -115,6 +119,8 @@ bool read_target(const Target& t, const Node* n, const Origin& at, Reader& r) {
       good &= read_written(f, value != nullptr ? *value : *one, one != nullptr, t.value, r);
     } else if (!f.default_component.empty()) {
       good &= read_default(f, f.member(t.value), r);
+    } else if (meant.contains(std::string(f.name)) || meant.contains(std::string(f.one))) {
+      good = false;
     } else if (f.must_be_written || f.type->form == Form::component) {
       const std::string name = f.one.empty() ? std::string(f.name) : fmt::format("{}' or '{}", f.one, f.name);
       r.diagnostics.error(at, key_path(r.path, f.name), fmt::format("missing key '{}' {}", name, in_section(r)), {},
@@ -135,6 +141,7 @@ bool read_target(const Target& t, const Node* n, const Origin& at, Reader& r) {
 bool read_fields(std::span<const Target> targets, const Node* n, const Origin& at,
                  std::span<const std::string_view> beside, Reader& r) {
   bool good = true;
+  std::set<std::string> meant;
   for (std::size_t i = 0; n != nullptr && i < n->keys.size(); ++i) {
     const std::string& key = n->keys[i].text;
     const bool known = std::ranges::find(beside, key) != beside.end() ||
@@ -144,10 +151,11 @@ bool read_fields(std::span<const Target> targets, const Node* n, const Origin& a
                          });
                        });
     if (known) continue;
-    report_unknown(targets, beside, n->keys[i], n->items[i], r);
+    meant.insert(report_unknown(targets, beside, n->keys[i], r));
     good = false;
   }
-  for (const Target& t : targets) good &= read_target(t, n, at, r);
+  meant.erase(std::string());
+  for (const Target& t : targets) good &= read_target(t, n, at, meant, r);
   return good;
 }
 

@@ -74,7 +74,10 @@ bool report_unregistered(const KindInfo& kind, const Chosen& c, Reader& r) {
 
 bool read_component(const KindInfo& kind, const Node& n, Place place, AnyRef& out, Reader& r) {
   const Chosen c = choose(kind, n, place);
-  if (c.name.empty()) return fail_at(n, r, c.why, c.note);
+  if (c.name.empty()) {
+    r.diagnostics.error(c.origin, r.path, c.why, {}, c.note);
+    return false;
+  }
   const ManifestRow* row = r.registry.find(kind.kind, c.name);
   if (row == nullptr) return report_unregistered(kind, c, r);
   out.def = row->def;

@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include "config/scan.h"
 #include "config/utf8.h"
 #include "lockstep/config/node.h"
 

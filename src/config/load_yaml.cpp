@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include <fmt/core.h>
@@ -80,7 +81,10 @@ class Builder final : public YAML::EventHandler {
   }
   void OnMapEnd() override { close(); }
 
-  Node take() { return std::move(root_); }
+  Node take() {
+    if (complex_key_) error(*complex_key_, "a list, a map or an alias as a key", "a key is text; quote it if it begins with [, {, * or ?");
+    return std::move(root_);
+  }
   [[nodiscard]] Origin place(const YAML::Mark& mark) const {
     const std::size_t line = first_line_ + static_cast<std::size_t>(std::max(mark.line, 0));
     if (line >= lines_.size()) return {source_, static_cast<int>(lines_.size()), 1};
@@ -120,10 +124,9 @@ class Builder final : public YAML::EventHandler {
       error(at, fmt::format("the tag '{}'", tag), "tags are not used: a field's type decides how its text is read");
     }
   }
+  /// Reported at the end only: an open '{' without its '}' looks like this first, and yaml-cpp then says what it is.
   void refuse_complex_key(const Origin& at) {
-    if (!want_key()) return;
-    error(at, "a list, a map or an alias as a key", "a key is text; quote it if it begins with [, {, * or ?");
-    throw Stop{};
+    if (want_key() && !complex_key_) complex_key_ = at;
   }
 
   void scalar(const Origin& at, YAML::anchor_t anchor, const std::string& value, bool quoted) {
@@ -175,6 +178,10 @@ class Builder final : public YAML::EventHandler {
       return;
     }
     Open& top = stack_.back();
+    if (top.node.is_map() && !top.has_key) {  // a complex key, which is refused: its value is dropped
+      top.has_key = top.duplicate = true;
+      return;
+    }
     if (top.node.is_map()) {
       check_glued_key(top, node);
       top.has_key = false;
@@ -202,6 +209,7 @@ class Builder final : public YAML::EventHandler {
   std::map<YAML::anchor_t, Node> anchors_;
   std::size_t nodes_ = 0;
   int documents_ = 0;
+  std::optional<Origin> complex_key_;
   Node root_;
 };
 

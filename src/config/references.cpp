@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
-#include <unordered_set>
+#include <set>
 #include <vector>
 
 #include <fmt/core.h>
 
-#include "config/scan.h"
 #include "config/walk.h"
 #include "lockstep/base/text.h"
 #include "lockstep/config/compose.h"
@@ -155,7 +154,7 @@ class Resolver {
   std::vector<std::string> paths_;
   std::size_t nodes_;
   std::vector<const Node*> open_;            // being resolved, outermost first
-  std::unordered_set<const Node*> done_;
+  std::set<const Node*> done_;
 };
 
 void report_unused(const Node& n, const std::string& path, const std::set<std::string>& used, const Origin& key,

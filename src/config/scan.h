@@ -1,4 +1,4 @@
-// The check of a source's bytes before YAML sees them, and of what may stand without quotes.
+// The check of a source's bytes before YAML sees them.
 #pragma once
 
 #include "lockstep/config/diagnostics.h"
@@ -7,8 +7,5 @@ namespace lockstep {
 
 /// Reports bytes that are not UTF-8, control characters, and tabs in the indentation. True when there are none.
 bool scan_bytes(const SourceRef& source, Diagnostics& diagnostics);
-
-/// True when dump() can write this unquoted text without quotes; such a text holds nothing invisible and no line end.
-bool plain_writable(std::string_view text);
 
 }  // namespace lockstep

@@ -99,7 +99,7 @@ TEST_CASE("the canonical form reads back to itself") {
   const std::string many = "data: {train: idx}\nmodel: mlp\nlosses: {b: ce, a: {name: ce, coef: 2}}\noptims: [sgd, {adam: , id: x}]\n";
   const Node first = canonical(config({}, many));
   CHECK(canonical(config({}, canonical_text(first))) == first);
-  CHECK(one_line(*first.find("losses")) == "[{name: ce, id: b, label_smoothing: 0}, {name: ce, id: a, coef: 2, label_smoo...");
+  CHECK(one_line(*first.find("losses")) == "[{name: ce, id: b, label_smoothing: 0}, {name: ce, id: a, coef: 2, label_smoothi...");
 }
 
 TEST_CASE("identity holds bits only, with versions, in byte order") {

@@ -65,10 +65,6 @@ TEST_CASE("everything is reported in one pass, with nearest names") {
       "train: {epochs: yes, clip: -1, shuffle: yes}\n"
       "los: ce\n");
   CHECK(r.text ==
-        "x.yaml:4:7: error: missing key 'out_features' in layer 'linear'\n"
-        "    4 |     - linear: {out_feature: 8}\n"
-        "      |       ^\n"
-        "  out_features: Size of the last axis of the output.\n"
         "x.yaml:4:16: error: unknown key 'out_feature' in layer 'linear'\n"
         "    4 |     - linear: {out_feature: 8}\n"
         "      |                ^\n"
@@ -79,9 +75,37 @@ TEST_CASE("everything is reported in one pass, with nearest names") {
         "      |       ^\n"
         "  did you mean 'relu'?\n"
         "  registered layers: linear, max_pool2d, relu, residual\n"
-        "x.yaml:6:51: error: 'model.layers.2.residual.layers.0.out_features' is 0, but must be in [1, 1000000000]\n"
+        "x.yaml:6:50: error: 'model.layers.2.layers.0.out_features' is 0, but must be in [1, 1000000000]\n"
         "    6 |     - residual: {layers: [linear: {out_features: 0}]}\n"
-        "      |                                                  ^\n");
+        "      |                                                  ^\n"
+        "x.yaml:7:20: error: unknown key 'momentun' in optim 'sgd'\n"
+        "    7 | optim: {name: sgd, momentun: 0.9, lr: fast}\n"
+        "      |                    ^\n"
+        "  did you mean 'momentum'?\n"
+        "  accepted keys: momentum, nesterov, lr, schedule, groups\n"
+        "x.yaml:7:39: error: 'optim.lr': expected a number, got 'fast'\n"
+        "    7 | optim: {name: sgd, momentun: 0.9, lr: fast}\n"
+        "      |                                       ^\n"
+        "  digits, '.', an exponent (1e-3) and a sign make a number\n"
+        "x.yaml:8:17: error: 'train.epochs': expected an integer, got 'yes'\n"
+        "    8 | train: {epochs: yes, clip: -1, shuffle: yes}\n"
+        "      |                 ^\n"
+        "  digits and a sign make an integer\n"
+        "x.yaml:8:28: error: 'train.clip' is -1, but must be > 0\n"
+        "    8 | train: {epochs: yes, clip: -1, shuffle: yes}\n"
+        "      |                            ^\n"
+        "x.yaml:8:41: error: 'train.shuffle': expected true or false, got 'yes'\n"
+        "    8 | train: {epochs: yes, clip: -1, shuffle: yes}\n"
+        "      |                                         ^\n"
+        "  yes, no, on, off and other spellings are plain words here\n"
+        "x.yaml:9:1: error: unknown key 'los' at the top level\n"
+        "    9 | los: ce\n"
+        "      | ^\n"
+        "  did you mean 'loss'?\n"
+        "  accepted keys: name, seed, data, model, losses, loss, optims, optim, train, tags\n"
+        "9 errors\n");
+  CHECK(first_line(from("data: {train: idx}\nmodel: {layers: [linear: {bias: true}]}\nloss: ce\noptim: sgd\n").text) ==
+        "x.yaml:2:18: error: missing key 'out_features' in layer 'linear'");
 }
 
 TEST_CASE("numbers: the declared type decides") {
@@ -187,7 +211,7 @@ TEST_CASE("component positions: what is a name, and what is missing") {
         "1 error\n");
   CHECK(model("{mlp: {hidden: [3]}}").find("  write {name: mlp, ...}: the form 'mlp: {...}' is for items of a list\n") != std::string::npos);
   CHECK(first_line(model("{layers: [relu], graph: []}")) ==
-        "override:1:7: error: this model has no 'name', and 'layers' and 'graph' mean different ones");
+        "override:1:24: error: this model has no 'name', and 'layers' and 'graph' mean different ones");
   CHECK(first_line(model("{graph: []}")) == "override:1:8: error: model 'dag' is not in the registry");
   CHECK(model("{layers: [linear: 3]}").find("write {name: linear}, or a map of its keys: 'linear: {...}'") != std::string::npos);
   CHECK(model("{layers: [{linear: {out_features: 1}, relu: }]}").find("begin each with '-'") != std::string::npos);

@@ -92,6 +92,9 @@ std::string one_line(const Node& n, std::size_t limit = 80);
 /// The text with control characters and invisible ones (byte order mark, no-break and zero-width blanks) as `\u00A0`.
 std::string visible(std::string_view text);
 
+/// True when dump() writes this text without quotes if it is unquoted; it holds nothing invisible and no line end.
+bool plain_writable(std::string_view text);
+
 /// True when an unquoted scalar of this text would be a number, a boolean or a null in YAML 1.2 or 1.1.
 bool reads_as_other(std::string_view text);
 
