@@ -10,11 +10,12 @@ namespace {
 
 constexpr std::string_view kX[] = {"x"};
 constexpr AttrDef kAttrs[] = {
-    {"first", "Position of the first 32-bit word in the digested sequence, at least 0.", std::int64_t{0}}};
+    {"first", "Position of the first 32-bit word in the digested sequence: even, at least 0.", std::int64_t{0}}};
 
 std::vector<Meta> infer(const OpIn& c) {
-  if (c.attrs.get<std::int64_t>(0) < 0)
-    refuse(c, fmt::format("first is {}; word positions start at 0", c.attrs.get<std::int64_t>(0)));
+  const auto first = c.attrs.get<std::int64_t>(0);
+  if (first < 0 || first % 2 != 0)
+    refuse(c, fmt::format("first is {}; records start at even word positions, from 0", first));
   return result({2}, DType::i64);
 }
 
@@ -27,7 +28,10 @@ std::vector<OpSample> samples() {
   return out;
 }
 std::vector<BadSample> bad_samples() {
-  return {{.in = {{.shape = {3}}}, .attrs = {std::int64_t{-1}}, .expect = "first is -1"}};
+  return {{.in = {{.shape = {3}}}, .attrs = {std::int64_t{-2}}, .expect = "first is -2"},
+          {.in = {{.shape = {3}}},
+           .attrs = {std::int64_t{3}},
+           .expect = "first is 3; records start at even word positions"}};
 }
 #else
 constexpr SamplesFn samples = nullptr;
