@@ -134,6 +134,11 @@ constexpr Field Field::bits_when() const {
   return f;
 }
 
+template <class C, auto M>
+void* member_at(void* config) {
+  return &(static_cast<C*>(config)->*M);
+}
+
 /// The key `name` stands for the member `M`. Names are snake_case; see docs/config.md for those that are reserved.
 template <auto M>
 constexpr Field field(std::string_view name, std::string_view doc) {
@@ -142,7 +147,7 @@ constexpr Field field(std::string_view name, std::string_view doc) {
   return {.name = name,
           .doc = doc,
           .type = &kType<T>,
-          .member = [](void* config) -> void* { return &(static_cast<C*>(config)->*M); }};
+          .member = member_at<C, M>};
 }
 
 /// The member in a config that is only read.
