@@ -7,8 +7,8 @@
 namespace lockstep {
 namespace {
 
-template <class Def>
-std::string id_of(const Ref<Def>& r) { return r.id.empty() ? std::string(r.name) : r.id; }
+/// The id as written, else the component's name (an unwritten id in a list is its index).
+std::string id_of(const AnyRef& r) { return r.id.empty() || (r.id.front() >= '0' && r.id.front() <= '9') ? std::string(r.name) : r.id; }
 
 std::string frame_text(const void* ref) { return "in " + static_cast<const AnyRef*>(ref)->shown(); }
 
