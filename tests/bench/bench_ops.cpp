@@ -29,11 +29,13 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-// Independent chains, unrolled by hand: a loop over an array of registers measures loads instead.
+// Independent chains, unrolled by hand: a loop over an array of registers measures loads instead. Each starts from
+// another value, or the compiler would compute equal chains once.
 #if defined(__x86_64__)
 __attribute__((target("avx2,fma"), noinline)) double fma_avx2(std::int64_t loops) {
   const __m256 m = _mm256_set1_ps(0.999999F), c = _mm256_set1_ps(1e-6F);
-  __m256 a0 = m, a1 = m, a2 = m, a3 = m, a4 = m, a5 = m, a6 = m, a7 = m, a8 = m, a9 = m, a10 = m, a11 = m;
+  __m256 a0 = c, a1 = a0 + c, a2 = a1 + c, a3 = a2 + c, a4 = a3 + c, a5 = a4 + c;
+  __m256 a6 = a5 + c, a7 = a6 + c, a8 = a7 + c, a9 = a8 + c, a10 = a9 + c, a11 = a10 + c;
   for (std::int64_t i = 0; i < loops; ++i) {
     a0 = _mm256_fmadd_ps(a0, m, c), a1 = _mm256_fmadd_ps(a1, m, c), a2 = _mm256_fmadd_ps(a2, m, c);
     a3 = _mm256_fmadd_ps(a3, m, c), a4 = _mm256_fmadd_ps(a4, m, c), a5 = _mm256_fmadd_ps(a5, m, c);
@@ -45,8 +47,9 @@ __attribute__((target("avx2,fma"), noinline)) double fma_avx2(std::int64_t loops
 }
 __attribute__((target("avx512f"), noinline)) double fma_avx512(std::int64_t loops) {
   const __m512 m = _mm512_set1_ps(0.999999F), c = _mm512_set1_ps(1e-6F);
-  __m512 a0 = m, a1 = m, a2 = m, a3 = m, a4 = m, a5 = m, a6 = m, a7 = m, a8 = m, a9 = m;
-  __m512 b0 = m, b1 = m, b2 = m, b3 = m, b4 = m, b5 = m, b6 = m, b7 = m, b8 = m, b9 = m;
+  __m512 a0 = c, a1 = a0 + c, a2 = a1 + c, a3 = a2 + c, a4 = a3 + c, a5 = a4 + c, a6 = a5 + c, a7 = a6 + c;
+  __m512 a8 = a7 + c, a9 = a8 + c, b0 = a9 + c, b1 = b0 + c, b2 = b1 + c, b3 = b2 + c, b4 = b3 + c, b5 = b4 + c;
+  __m512 b6 = b5 + c, b7 = b6 + c, b8 = b7 + c, b9 = b8 + c;
   for (std::int64_t i = 0; i < loops; ++i) {
     a0 = _mm512_fmadd_ps(a0, m, c), a1 = _mm512_fmadd_ps(a1, m, c), a2 = _mm512_fmadd_ps(a2, m, c);
     a3 = _mm512_fmadd_ps(a3, m, c), a4 = _mm512_fmadd_ps(a4, m, c), a5 = _mm512_fmadd_ps(a5, m, c);

@@ -139,22 +139,29 @@ HWY_INLINE T run_max(const T* HWY_RESTRICT x, std::int64_t n, T best) {
   using V = hn::Vec<decltype(d)>;
   constexpr std::int64_t kWidth = Lanes<T>::kWidth;
   if (n == 0) return best;
-  // Both start from an element of the run, so lanes without one change nothing. `odd` becomes NaN where an element was.
-  V most = hn::Set(d, x[0]), odd = most;
-  for (std::int64_t i = 0; i < n; i += kWidth) {
-    V v;
-    if (i + kWidth <= n) {
-      v = hn::LoadU(d, x + i);
-    } else {
-      const auto mask = hn::FirstN(d, static_cast<std::size_t>(n - i));
-      v = hn::IfThenElse(mask, hn::MaskedLoad(mask, d, x + i), most);
-    }
-    odd = hn::IfThenElse(hn::Eq(v, v), odd, v);
-    most = hn::IfThenElse(hn::Eq(v, most), hn::And(v, most), hn::IfThenElse(hn::Gt(v, most), v, most));
+  // It starts from an element of the run, so lanes without one change nothing. Max keeps its second argument when the
+  // two are equal or the first is NaN: the sign of a zero and NaN are settled afterwards.
+  V most = hn::Set(d, x[0]);
+  auto plain = hn::Eq(most, most);   // lanes that saw no NaN
+  std::int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) {
+    const V v = hn::LoadU(d, x + i);
+    most = hn::Max(v, most);
+    plain = hn::And(plain, hn::Eq(v, v));
   }
+  if (i < n) {
+    const auto mask = hn::FirstN(d, static_cast<std::size_t>(n - i));
+    const V v = hn::IfThenElse(mask, hn::MaskedLoad(mask, d, x + i), most);
+    most = hn::Max(v, most);
+    plain = hn::And(plain, hn::Eq(v, v));
+  }
+  if (!hn::AllTrue(d, plain)) return larger_of(static_cast<T>(__builtin_nan("")), best);
   alignas(64) T part[kWidth];
-  hn::Store(hn::IfThenElse(hn::Eq(odd, odd), most, odd), d, part);
+  hn::Store(most, d, part);
   for (std::int64_t l = 0; l < kWidth; ++l) best = larger_of(best, part[l]);
+  if (best == 0) {
+    for (i = 0; i < n; ++i) best = larger_of(best, x[i]);
+  }
   return best;
 }
 #endif  // !HWY_ONCE

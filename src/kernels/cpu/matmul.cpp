@@ -119,13 +119,14 @@ Gemm<T> planned(Gemm<T> g) {
   g.n_block = std::min(kMaxColumnBlock, (g.n + 31) / 32 * 32);
   g.m_block = g.m;
   const double flops = 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
-  const auto wanted = static_cast<std::int64_t>(std::min(8.0, flops / kInlineFlops));
+  // Tasks: two from 4 MFLOP on, eight from 48. Columns are split first, since rows that are split pack B again.
+  const auto wanted = flops < 2 * kInlineFlops ? 1 : static_cast<std::int64_t>(std::clamp(flops / (3 * kInlineFlops), 2.0, 8.0));
   const auto split = [&](std::int64_t columns, std::int64_t rows) {
     while (g.n_tasks() * g.m_tasks() < wanted && g.n_block > columns) g.n_block = (g.n_block / 2 + 31) / 32 * 32;
     while (g.n_tasks() * g.m_tasks() < wanted && g.m_block > rows) g.m_block = (g.m_block / 2 + 11) / 12 * 12;
   };
   split(256, 96);
-  split(64, 24);
+  split(32, 24);
   return g;
 }
 
