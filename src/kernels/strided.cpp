@@ -46,7 +46,7 @@ struct Merged {
 template <class T>
 void strip(T* to, std::int64_t to_step, const T* from, std::int64_t from_step, std::int64_t n) {
   if (to_step == 1 && from_step == 1) {
-    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
+    copy_bytes(to, from, static_cast<std::size_t>(n) * sizeof(T));
   } else if (to_step == 1 && from_step == 0) {
     std::fill_n(to, n, *from);
   } else if (to_step == 1) {
@@ -163,6 +163,15 @@ void run_chunk(std::span<const Reach> reaches, std::int64_t begin, std::int64_t 
 }
 
 }  // namespace
+
+// memcpy in steps of a cache line. The C library turns long copies into `rep movsb`, which is ten times slower on some
+// CPUs when the two addresses are alike in their last twelve bits (measured on Zen 3).
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  char* y = static_cast<char*>(to);
+  const char* x = static_cast<const char*>(from);
+  for (; bytes >= 64; bytes -= 64, y += 64, x += 64) std::memcpy(y, x, 64);
+  if (bytes > 0) std::memcpy(y, x, bytes);
+}
 
 void for_each_run(const Shape& shape, std::span<const Operand> operands, Loop loop, const void* params,
                   std::int64_t cost) {
@@ -299,7 +308,7 @@ void copy_strided(const Shape& shape, void* to, const Strides& to_strides, const
   const std::int64_t n = shape.numel();
   if (n == 0) return;
   if (n <= kInline && is_contiguous(shape, to_strides) && is_contiguous(shape, from_strides)) {
-    std::memcpy(to, from, static_cast<std::size_t>(n) * size);
+    copy_bytes(to, from, static_cast<std::size_t>(n) * size);
     return;
   }
   // Axes in the order of the destination's memory; a stable order, since equal strides are rare and harmless.

@@ -80,7 +80,7 @@ void index_select(const KernelCall& call) {
   split(a.outer * rows, a.inner, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t u = begin; u < end; ++u) {
       const std::int64_t from = u / rows * a.extent + index_at(index, u % rows);
-      std::memcpy(y.as<char>() + u * bytes, x.as<const char>() + from * bytes, static_cast<std::size_t>(bytes));
+      copy_bytes(y.as<char>() + u * bytes, x.as<const char>() + from * bytes, static_cast<std::size_t>(bytes));
     }
   });
 }
