@@ -9,18 +9,18 @@ namespace lockstep {
 namespace {
 
 struct Config {
-  std::optional<std::vector<double>> pos_weight;
+  std::vector<double> pos_weight;
 };
 constexpr Field kFields[] = {
-    field<&Config::pos_weight>("pos_weight", "Factor of the positive part: one number, or one for each value of the last axis.").above(0).items(1),
+    field<&Config::pos_weight>("pos_weight", "Factor of the positive part: one number, or one for each value of the last axis; [] is none.").above(0),
 };
 
 class BceWithLogits final : public ElementwiseLoss {
  public:
   BceWithLogits(const Config& c, const LossContext& context) : ElementwiseLoss("loss 'bce_with_logits'", context) {
-    if (!c.pos_weight) return;
-    const auto n = static_cast<std::int64_t>(c.pos_weight->size());
-    pos_weight_ = cast(Tensor::of(std::span<const double>(*c.pos_weight), {n}), context.dtype);
+    if (c.pos_weight.empty()) return;
+    const auto n = static_cast<std::int64_t>(c.pos_weight.size());
+    pos_weight_ = cast(Tensor::of(std::span<const double>(c.pos_weight), {n}), context.dtype);
   }
   void check(const Fields& out, const Fields& batch) const override {
     ElementwiseLoss::check(out, batch);

@@ -13,12 +13,12 @@ constexpr std::string_view kWho = "loss 'cross_entropy'";
 
 struct Config {
   double label_smoothing = 0;
-  std::optional<std::vector<double>> weight;
+  std::vector<double> weight;
   std::int64_t ignore_index = -100;
 };
 constexpr Field kFields[] = {
     field<&Config::label_smoothing>("label_smoothing", "Part of each target that is spread evenly over all classes.").in(0, 1),
-    field<&Config::weight>("weight", "Class weights, one a class: they scale a row's loss and what the row counts.").at_least(0).items(1),
+    field<&Config::weight>("weight", "Class weights, one a class: they scale a row's loss and what the row counts; [] is none.").at_least(0),
     field<&Config::ignore_index>("ignore_index", "Rows with this target do not count."),
 };
 
@@ -28,10 +28,10 @@ class CrossEntropy final : public Loss {
  public:
   CrossEntropy(const Config& c, const LossContext& context)
       : c_(c), target_(target_name(context.spec, kWho)), num_classes_(context.spec.find(target_)->num_classes) {
-    if (!c.weight) return;
+    if (c.weight.empty()) return;
     check_weights(num_classes_);
-    const auto n = static_cast<std::int64_t>(c.weight->size());
-    weight_ = cast(Tensor::of(std::span<const double>(*c.weight), {n}), context.dtype);
+    const auto n = static_cast<std::int64_t>(c.weight.size());
+    weight_ = cast(Tensor::of(std::span<const double>(c.weight), {n}), context.dtype);
     counts_ = weight_.to_doubles();                     // rounded to the dtype, so that sum and weight agree
   }
 
@@ -59,8 +59,8 @@ class CrossEntropy final : public Loss {
 
  private:
   void check_weights(std::int64_t classes) const {
-    if (c_.weight && classes > 0 && static_cast<std::int64_t>(c_.weight->size()) != classes)
-      failf(Category::usage, "{}: weight has {} numbers, and there are {} classes; give one number a class", kWho, c_.weight->size(), classes);
+    if (!c_.weight.empty() && classes > 0 && static_cast<std::int64_t>(c_.weight.size()) != classes)
+      failf(Category::usage, "{}: weight has {} numbers, and there are {} classes; give one number a class", kWho, c_.weight.size(), classes);
   }
 
   Config c_;

@@ -88,10 +88,7 @@ double clip_grad_norm(std::span<const Tensor> grads, std::optional<double> max_n
   const NoGrad no_history;
   std::vector<double> squares;
   squares.reserve(grads.size());
-  for (const Tensor& g : grads) {
-    const Tensor wide = cast(g, DType::f64);
-    squares.push_back(total(mul(wide, wide)).item());
-  }
+  for (const Tensor& g : grads) squares.push_back(sum_squares(g).item());
   const double norm = std::sqrt(fold_sum(squares));
   if (max_norm) {
     const double factor = *max_norm / (norm + 1e-6);

@@ -98,6 +98,40 @@ TEST_CASE("definitions are sound: kind and folder agree, docs, field names, defa
   }
 }
 
+TEST_CASE("every key of a component has a member of its own") {
+  for (const ManifestRow& row : builtin_components()) {
+    CAPTURE(row.file);
+    const std::shared_ptr<void> config = row.def->create();
+    std::map<const void*, std::string_view> owner;
+    for (const Field& f : row.def->fields) {
+      CAPTURE(f.name);
+      const auto [at, fresh] = owner.emplace(member_of(f, config.get()), f.name);
+      CHECK_MESSAGE(fresh, "shares its member with '" << std::string(at->second) << "'");
+    }
+  }
+}
+
+TEST_CASE("keys read into the members that the factory sees") {
+  // Configs of different files have members of one name at different places; a mix-up shows in what is built.
+  const SampleSpec spec = test::classes_spec({8}, 3);
+  const Meta in[] = {{{4, 8}, DType::f32, {}}};
+  const BuildContext b{.in = in, .seed = 1, .spec = &spec};
+  CHECK(b.child(test::item<LayerDef>("linear: {out_features: 5, bias: false}"), "0", in).out[0].shape == Shape{4, 5});
+  CHECK(b.child(test::item<LayerDef>("batch_norm1d: {affine: false}"), "0", in).module->state_tensors().size() == 3);
+  OptimPipeline sgd(test::item<OptimizerDef>("sgd: {momentum: 0.5}"), [] {
+    std::vector<NamedTensor> p(1);
+    p[0] = {"w", Tensor::of<float>({1}, {1}).requires_grad_(), StateKind::parameter};
+    return p;
+  }(), {});
+  StateCollector slots;
+  sgd.state(slots);
+  CHECK(slots.slots.size() == 1);
+  const auto cosine = test::item<ScheduleDef>("cosine: {min_factor: 0.25}").make();
+  CHECK(cosine->factor(10, {10, 1}) == 0.25);
+  const auto linear = test::item<ScheduleDef>("linear: {end_factor: 0.25}").make();
+  CHECK(linear->factor(10, {10, 1}) == 0.25);
+}
+
 TEST_CASE("layers build, keep their dry run's promise, train and restore") {
   const SampleSpec spec = test::classes_spec({8}, 3);
   each<LayerDef>([&](const Ref<LayerDef>& example, const ManifestRow&) {
