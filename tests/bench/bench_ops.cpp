@@ -70,7 +70,7 @@ std::atomic<double> sink{0};
 double fma_peak() {
   double best = 0;
 #if defined(__x86_64__)
-  constexpr std::int64_t kLoops = 40000;
+  constexpr std::int64_t kLoops = 400000;   // long enough for every worker to join
   const bool wide = current_isa() == Isa::avx512;
   if (!wide && !supported(Isa::avx2)) return 0;
   for (int round = 0; round < 15; ++round) {
