@@ -20,12 +20,21 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 else()
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 endif()
+# Messages name sources by their path in the checkout, and builds in different folders are the same bytes.
+add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
 if(LOCKSTEP_WERROR)
   add_compile_options(-Werror)
 endif()
 if(LOCKSTEP_SANITIZE)
   add_compile_options(-fsanitize=${LOCKSTEP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${LOCKSTEP_SANITIZE})
+endif()
+
+# What `lockstep doctor` shows and every run records.
+string(TOUPPER "${CMAKE_BUILD_TYPE}" lockstep_build_upper)
+string(JOIN " " lockstep_build_flags ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${lockstep_build_upper}} ${lockstep_numeric_flags})
+if(LOCKSTEP_SANITIZE)
+  string(APPEND lockstep_build_flags " -fsanitize=${LOCKSTEP_SANITIZE}")
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/contraction.cmake)

@@ -1,6 +1,13 @@
 // Errors: capturing frames, showing them.
 #include "lockstep/base/error.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
 namespace lockstep {
 
 constinit thread_local const Frame* Frame::top_ = nullptr;
@@ -19,7 +26,24 @@ std::string_view text(Category category) {
 
 std::string Frame::text() const { return render_ != nullptr ? render_(context_) : std::string(what_); }
 
-Error::Error(Category category_, std::string message_) : category(category_), message(std::move(message_)) {
+void note_error_site(const Site& site) {
+  static const char* const path = std::getenv("LOCKSTEP_ERROR_LOG");
+  if (path == nullptr || *path == '\0') return;
+  static std::mutex mutex;
+  static std::set<std::string> seen;
+  std::string entry = fmt::format("{}:{}\n", site.file, site.line);
+  const std::lock_guard lock(mutex);
+  if (!seen.insert(entry).second) return;
+  // Processes share the file: one write each is whole. A log that cannot be written must not hide the error itself.
+  const int file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0) return;
+  if (::write(file, entry.data(), entry.size()) < 0) seen.erase(entry);
+  ::close(file);
+}
+
+Error::Error(Category category_, std::string message_, Site site_)
+    : category(category_), message(std::move(message_)), site(site_) {
+  note_error_site(site);
   for (const Frame* frame = Frame::top(); frame != nullptr; frame = frame->below()) frames.push_back(frame->text());
 }
 
@@ -29,6 +53,6 @@ std::string text(const Error& error) {
   return out;
 }
 
-void fail(Category category, std::string message) { throw Error(category, std::move(message)); }
+void fail(Category category, std::string message, Site site) { throw Error(category, std::move(message), site); }
 
 }  // namespace lockstep

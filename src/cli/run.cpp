@@ -66,7 +66,7 @@ int run_cli(std::span<const std::string> arguments, std::span<const CommandDef* 
     return code;
   } catch (const Error& error) {
     std::string message = error.message;
-    if (error.category == Category::internal) message += fmt::format("\n{}", kReport);
+    if (error.category == Category::internal) message += fmt::format(" (at {}:{})\n{}", error.site.file, error.site.line, kReport);
     return report(console, json, text(error.category), exit_code(error.category), message, error.frames);
   } catch (const std::bad_alloc&) {
     return report(console, json, "resource", exit_code(Category::resource),

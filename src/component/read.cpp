@@ -16,14 +16,15 @@
 namespace lockstep {
 namespace {
 
-bool fail_at(const Node& n, Reader& r, std::string message, std::string note = {}, std::string suggestion = {}) {
-  r.diagnostics.error(n.origin, r.path, std::move(message), std::move(suggestion), std::move(note));
+bool fail_at(const Node& n, Reader& r, std::string message, std::string note = {}, std::string suggestion = {},
+             Site site = {}) {
+  r.diagnostics.error(n.origin, r.path, std::move(message), std::move(suggestion), std::move(note), site);
   return false;
 }
 
-bool wrong(std::string_view expected, const Node& n, Reader& r, std::string note = {}) {
+bool wrong(std::string_view expected, const Node& n, Reader& r, std::string note = {}, Site site = {}) {
   const std::string what = r.path.empty() ? std::string() : fmt::format("'{}': ", r.path);
-  return fail_at(n, r, fmt::format("{}expected {}, got {}", what, expected, n.shown()), std::move(note));
+  return fail_at(n, r, fmt::format("{}expected {}, got {}", what, expected, n.shown()), std::move(note), {}, site);
 }
 
 bool check_bounds(const Bounds& b, double value, const Node& n, Reader& r) {

@@ -15,8 +15,8 @@ bool legal_id(std::string_view id) {
 
 namespace {
 
-bool fail_at(const Node& n, Reader& r, std::string message, std::string note = {}) {
-  r.diagnostics.error(n.origin, r.path, std::move(message), {}, std::move(note));
+bool fail_at(const Node& n, Reader& r, std::string message, std::string note = {}, Site site = {}) {
+  r.diagnostics.error(n.origin, r.path, std::move(message), {}, std::move(note), site);
   return false;
 }
 

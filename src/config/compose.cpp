@@ -62,8 +62,8 @@ class Composer {
   }
 
   void extend(const Node& item, const SourceRef& source) {
-    const auto error = [&](std::string message, std::string note = {}) {
-      diagnostics_.error(item.origin, "extends", std::move(message), {}, std::move(note));
+    const auto error = [&](std::string message, std::string note = {}, Site site = {}) {
+      diagnostics_.error(item.origin, "extends", std::move(message), {}, std::move(note), site);
     };
     if (!item.is_scalar()) return error(fmt::format("'extends' is a path or a list of paths, but this is {}", item.shown()));
     if (item.scalar.find("${") != std::string::npos) {

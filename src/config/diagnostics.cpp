@@ -49,7 +49,8 @@ void Diagnostics::add(Diagnostic d) {
 }
 
 void Diagnostics::error(const Origin& at, std::string path, std::string message, std::string suggestion,
-                        std::string note) {
+                        std::string note, Site site) {
+  note_error_site(site);
   add({.origin = at, .path = std::move(path), .message = std::move(message), .suggestion = std::move(suggestion),
        .note = std::move(note)});
 }

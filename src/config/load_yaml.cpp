@@ -111,8 +111,8 @@ class Builder final : public YAML::EventHandler {
   }
   [[nodiscard]] bool want_key() const { return !stack_.empty() && stack_.back().node.is_map() && !stack_.back().has_key; }
 
-  void error(const Origin& at, std::string message, std::string note = {}) {
-    diagnostics_.error(at, {}, std::move(message), {}, std::move(note));
+  void error(const Origin& at, std::string message, std::string note = {}, Site site = {}) {
+    diagnostics_.error(at, {}, std::move(message), {}, std::move(note), site);
   }
   void count(const Origin& at) {
     if (++nodes_ <= kMaxNodes) return;

@@ -54,8 +54,9 @@ class Applier {
   [[nodiscard]] Origin origin(std::size_t byte) const {
     return {source_, 1, count_code_points(std::string_view(argument_).substr(0, byte)) + 1};
   }
-  void error(std::size_t byte, std::string message, std::string note = {}, std::string suggestion = {}) {
-    diagnostics_.error(origin(byte), path_text(done_), std::move(message), std::move(suggestion), std::move(note));
+  void error(std::size_t byte, std::string message, std::string note = {}, std::string suggestion = {},
+             Site site = {}) {
+    diagnostics_.error(origin(byte), path_text(done_), std::move(message), std::move(suggestion), std::move(note), site);
   }
 
   bool read_value(std::size_t begin, Node& value) {

@@ -62,8 +62,8 @@ bool scan_bytes(const SourceRef& source, Diagnostics& diagnostics) {
   bool good = true;
   int line = 1;
   int column = 1;
-  const auto bad = [&](std::string message, std::string note) {
-    diagnostics.error({source, line, column}, {}, std::move(message), {}, std::move(note));
+  const auto bad = [&](std::string message, std::string note, Site site = {}) {
+    diagnostics.error({source, line, column}, {}, std::move(message), {}, std::move(note), site);
     good = false;
   };
   if (source->kind == Source::Kind::file) {

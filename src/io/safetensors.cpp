@@ -79,7 +79,9 @@ struct Found {
 Found read_entry(const std::string& name, const Json& item, std::uint64_t data_bytes) {
   Found f;
   f.name = name;
-  const auto wrong = [&](std::string_view why) { failf(Category::data, "tensor '{}' {}", name, why); };
+  const auto wrong = [&](std::string_view why, Site site = {}) {
+    fail(Category::data, fmt::format("tensor '{}' {}", name, why), site);
+  };
   for (const auto& member : item.members()) {
     if (member.first != "dtype" && member.first != "shape" && member.first != "data_offsets") {
       wrong(fmt::format("has an unknown entry {}", quote(member.first)));

@@ -16,7 +16,9 @@ std::string_view name_of(const OpIn& c, std::size_t i) {
 
 }  // namespace
 
-void refuse(const OpIn& c, std::string_view why) { fail(Category::usage, fmt::format("{}: {}", c.op.name, why)); }
+void refuse(const OpIn& c, std::string_view why, Site site) {
+  fail(Category::usage, fmt::format("{}: {}", c.op.name, why), site);
+}
 
 std::string input_text(const OpIn& c, std::size_t i) {
   return fmt::format("'{}' {}", name_of(c, i), text(c.in[i].shape));

@@ -5,6 +5,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -52,28 +53,50 @@ class Frame {
   const Frame* below_;
 };
 
+// The place in the sources that found something wrong: `Site site = {}` as the last parameter is the caller's line.
+// A function that takes one passes it on, so that the place is where the message was written.
+struct Site {
+  const char* file = __builtin_FILE();  // "src/base/json.cpp"
+  int line = __builtin_LINE();
+};
+
+// Where LOCKSTEP_ERROR_LOG names a file, appends "src/base/json.cpp:93" to it, once a site and process: the tests use it
+// to know which error texts were seen (tests/errors/). Every Error and every Diagnostics::error calls it.
+void note_error_site(const Site& site);
+
 // The one exception type. `message` says what is wrong, the two values that disagree, the rule, what to do.
 class Error : public std::exception {
  public:
   // Captures the open frames of this thread, innermost first.
-  Error(Category category_, std::string message_);
+  Error(Category category_, std::string message_, Site site_ = {});
   const char* what() const noexcept override { return message.c_str(); }
 
   Category category;
   std::string message;
   std::vector<std::string> frames;
+  bool no_space = false;  // a resource error: the file system or a quota is full, and trying again is useless
+  Site site;  // for reports of bugs; never part of text()
 };
 
 // The message, then one indented line a frame, innermost first; no trailing newline.
 std::string text(const Error& error);
 
 // Throws Error(category, message).
-[[noreturn]] void fail(Category category, std::string message);
+[[noreturn]] void fail(Category category, std::string message, Site site = {});
+
+// A format string of fmt, checked while compiling, and the line that it stands on.
+template <class... A>
+struct SitedFormat {
+  template <class Text>
+  consteval SitedFormat(const Text& text, Site site_ = {}) : format(text), site(site_) {}  // NOLINT: implicit on purpose
+  fmt::format_string<A...> format;
+  Site site;
+};
 
 // fail() with fmt's format string.
 template <class... A>
-[[noreturn]] void failf(Category category, fmt::format_string<A...> format, A&&... args) {
-  fail(category, fmt::format(format, std::forward<A>(args)...));
+[[noreturn]] void failf(Category category, std::type_identity_t<SitedFormat<A...>> format, A&&... args) {
+  fail(category, fmt::format(format.format, std::forward<A>(args)...), format.site);
 }
 
 }  // namespace lockstep

@@ -11,5 +11,7 @@ std::string_view version();
 std::string_view build_type();
 // "GNU 12.2.0"
 std::string_view compiler();
+// The flags that every source is compiled with: "-O2 -ffp-contract=off ..."
+std::string_view build_flags();
 
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/base/error.h"
 #include "lockstep/base/json.h"
 #include "lockstep/config/node.h"
 
@@ -29,7 +30,7 @@ class Diagnostics {
   /// Adds one, unless an equal one (place, path, message) is there.
   void add(Diagnostic d);
   void error(const Origin& at, std::string path, std::string message, std::string suggestion = {},
-             std::string note = {});
+             std::string note = {}, Site site = {});
   void warning(const Origin& at, std::string path, std::string message, std::string note = {});
 
   [[nodiscard]] bool has_errors() const;

@@ -1,12 +1,13 @@
 // What the infer functions of ops have in common: checks with uniform texts, and results.
 #pragma once
 
+#include "lockstep/base/error.h"
 #include "lockstep/tensor/op.h"
 
 namespace lockstep {
 
 /// Throws usage: `<op>: <why>`.
-[[noreturn]] void refuse(const OpIn& c, std::string_view why);
+[[noreturn]] void refuse(const OpIn& c, std::string_view why, Site site = {});
 /// "input 'x' [3, 4]".
 std::string input_text(const OpIn& c, std::size_t i);
 

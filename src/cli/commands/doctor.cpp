@@ -99,6 +99,7 @@ int run(const Args& args, Console& console) {
   Table table({{""}, {""}, {""}});
   const auto mark = [](bool good) { return std::string(good ? "ok" : "BAD"); };
   table.row({"lockstep", "", fmt::format("{} ({}, {})", e.lockstep_version, e.build_type, e.compiler)});
+  table.row({"flags", "", std::string(build_flags())});
   table.row({"machine", "", fmt::format("{}, {} cores usable", e.cpu.empty() ? "unknown CPU" : e.cpu, e.cores)});
   table.row({"system", "", e.os});
   table.row({"instruction sets", "", fmt::format("{} (best: {})", join(isas, ", "), e.isa)});
@@ -122,6 +123,7 @@ int run(const Args& args, Console& console) {
                      .set("lockstep", e.lockstep_version)
                      .set("build_type", e.build_type)
                      .set("compiler", e.compiler)
+                     .set("flags", build_flags())
                      .set("cpu", e.cpu)
                      .set("cores", e.cores)
                      .set("os", e.os)
