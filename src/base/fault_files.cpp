@@ -65,8 +65,10 @@ bool FaultFiles::step(const std::string& what, bool needs_space) {
     throw Stop{what};
   }
   if (fault_ == Fault::no_space && !needs_space) return false;
-  failf(Category::resource, "cannot {}: {}", what,
-        fault_ == Fault::no_space ? "No space left on device" : "Input/output error");
+  Error error(Category::resource, fmt::format("cannot {}: {}", what, fault_ == Fault::no_space ? "No space left on device"
+                                                                                               : "Input/output error"));
+  error.no_space = fault_ == Fault::no_space;
+  throw error;
 }
 
 FaultFiles::Durable FaultFiles::durable(const std::string& path) {

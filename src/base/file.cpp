@@ -21,8 +21,10 @@ namespace {
   const int code = errno;
   const bool callers = code == ENOENT || code == EACCES || code == ENOTDIR || code == EISDIR || code == EPERM ||
                        code == EEXIST || code == ENOTEMPTY || code == ELOOP || code == ENAMETOOLONG;
-  failf(callers ? Category::data : Category::resource, "cannot {} {}: {}", operation, quote(path),
-        std::strerror(code));
+  Error error(callers ? Category::data : Category::resource,
+              fmt::format("cannot {} {}: {}", operation, quote(path), std::strerror(code)));
+  error.no_space = code == ENOSPC || code == EDQUOT;
+  throw error;
 }
 
 // Retries a call that a signal interrupted.

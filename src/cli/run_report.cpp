@@ -6,8 +6,6 @@
 #include "cli/command.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/text.h"
-#include "lockstep/io/checkpoint.h"
-#include "lockstep/io/safetensors.h"
 #include "lockstep/term/table.h"
 #include "lockstep/term/text_width.h"
 
@@ -102,32 +100,6 @@ std::string run_text(const Store& store, const RunRow& run) {
   for (const EventRow& e : store.events(run.id)) events.row({e.kind, text(e.step), time_text(e.time_ns), e.text});
   if (!events.empty()) out += "\n" + events.text();
   return out;
-}
-
-CheckpointProbe file_probe(FileSystem& files) {
-  return [&files](const std::string& path) -> std::optional<CheckpointFacts> {
-    try {
-      CheckpointFacts facts;
-      if (path.ends_with(".safetensors")) {
-        const Safetensors model = read_safetensors(files, path);
-        const auto step = model.metadata.find("lockstep.step");
-        const auto hash = model.metadata.find("lockstep.state_hash");
-        const auto parsed = step == model.metadata.end() ? std::nullopt : parse_int(step->second);
-        if (!parsed || hash == model.metadata.end()) return std::nullopt;
-        facts.step = *parsed;
-        facts.state_hash = hash->second;
-        return facts;
-      }
-      const CheckpointInfo info = verify_checkpoint(files, path);
-      facts.step = info.step;
-      facts.state_hash = hex(info.state_hash);
-      facts.chain_hash = hex(info.chain);
-      return facts;
-    } catch (const Error& error) {
-      if (error.category != Category::data) throw;
-      return std::nullopt;
-    }
-  };
 }
 
 std::string reap_text(const std::vector<ReapResult>& results) {

@@ -18,9 +18,6 @@ Json run_json(const Store& store, const RunRow& run);
 /// The same for people: a table of facts and one of metrics.
 std::string run_text(const Store& store, const RunRow& run);
 
-/// Reads the headers of checkpoints and exported models. `files` must outlive it.
-CheckpointProbe file_probe(FileSystem& files);
-
 /// What reap or reindex did, for people and for scripts: {"runs": [{"run", "action", "text"}]}
 std::string reap_text(const std::vector<ReapResult>& results);
 Json reap_json(const std::vector<ReapResult>& results);

@@ -49,10 +49,11 @@ class Input {
     }
     size_ = stat->size;
   }
-  [[noreturn]] void damaged(std::string_view why) const {
-    failf(Category::data,
-          "checkpoint {} is damaged: {}. Use another checkpoint of the run (checkpoints/best.ckpt), or train again",
-          quote(path_), why);
+  [[noreturn]] void damaged(std::string_view why, Site site = {}) const {
+    fail(Category::data,
+         fmt::format("checkpoint {} is damaged: {}. Use another checkpoint of the run (checkpoints/best.ckpt), or train again",
+                     quote(path_), why),
+         site);
   }
   [[nodiscard]] std::uint64_t left() const { return size_ - at_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
@@ -147,6 +148,7 @@ Header read_header(Input& in, const std::string& path) {
     h.json = Json::parse(document, path);
     h.info.identity = digest_in(h.json, "identity", in);
     h.info.step = h.json.at("step").integer();
+    h.info.epoch = h.json.at("epoch").integer();
     h.info.chain = digest_in(h.json, "chain", in);
     h.info.state_hash = digest_in(h.json, "state_hash", in);
     return h;
@@ -204,7 +206,7 @@ void write_checkpoint(File& file, const Checkpoint& c) {
     tensors.push_back(place(std::move(entry), tensor_bytes(t.tensor)));
   }
   Json header = Json::object();
-  header.set("identity", hex(c.info.identity)).set("step", c.info.step);
+  header.set("identity", hex(c.info.identity)).set("step", c.info.step).set("epoch", c.info.epoch);
   header.set("chain", hex(c.info.chain)).set("state_hash", hex(c.info.state_hash));
   header.set("tensors", std::move(tensors));
   header.set("scalars", place(Json::object(), scalars.size()));

@@ -45,8 +45,18 @@ std::vector<TensorEntry> state_entries(const Experiment& e) {
   return out;
 }
 
-Committer::Committer(RunFiles run, Experiment& e, Json base, std::future<Json> digests, Digest expected, const ChainRecord& head, std::int64_t keep)
-    : run_(std::move(run)), e_(e), base_(std::move(base)), digests_(std::move(digests)), expected_(expected), head_(head),
+void restore_chain(FileSystem& files, const std::string& path, std::int64_t t) {
+  const auto stat = files.stat(path);
+  if (!stat && t == 0) return;
+  if (t == 0 && stat->size < sizeof(ChainRecord)) {
+    files.unlink(path);
+    return;
+  }
+  truncate_chain(files, path, t);
+}
+
+Committer::Committer(RunFiles run, Experiment& e, Json base, std::unique_ptr<ManifestHasher> hasher, Digest expected, const ChainRecord& head, std::int64_t keep)
+    : run_(std::move(run)), e_(e), base_(std::move(base)), hasher_(std::move(hasher)), expected_(expected), head_(head),
       chain_durable_(static_cast<std::int64_t>(head.t)), keep_(keep) {}
 
 void Committer::record(const Nh128& batch, double loss, double grad_norm, const Nh128& fingerprint) {
@@ -58,85 +68,100 @@ Digest Committer::hash_now() const { return state_hash(state_entries(e_)).root; 
 
 void Committer::set_committed(std::int64_t step, const Digest& state) {
   committed_ = step;
+  placed_ = std::max(placed_, step);
   state_ = state;
 }
 
-bool Committer::commit(TrainState& train, std::int64_t epoch, Selection& selection, bool best, Observer& observer) {
-  if (!identified_) {
-    const Json digests = digests_.get();
-    const Json full = full_identity(base_, digests);
-    const std::string text = identity_digest(full);
-    const auto bytes = from_hex(text);
-    std::ranges::copy(*bytes, identity_.begin());
-    if (expected_ != Digest{} && identity_ != expected_)
-      failf(Category::data, "run {}: the data files are no longer those that the run began with (identity {} now, {} in the checkpoint, and the config is the same); put the old files back, or start a new run with --new",
-            run_.id, text.substr(0, 12), hex(expected_).substr(0, 12));
-    identified_ = true;
-  }
-  const Selection before = selection;
+void Committer::check_data() {
+  if (hasher_ && hasher_->ready()) identify();
+}
+
+void Committer::identify() {
+  if (!hasher_) return;
+  const std::string digits = identity_digest(full_identity(base_, data_digests(*hasher_)));
+  hasher_.reset();
+  std::ranges::copy(*from_hex(digits), identity_.begin());
+  if (expected_ != Digest{} && identity_ != expected_)
+    failf(Category::data, "run {}: the data files are no longer those that the run began with (with them the identity is {}, and the checkpoint says {}; the config is the same). Put the old files back, or start a new run with --new",
+          run_.id, digits.substr(0, 12), hex(expected_).substr(0, 12));
+}
+
+std::string Committer::gave_up(const Error& e) const {
+  const std::string stands = placed_ < 0 ? "No checkpoint was written yet" : fmt::format("The checkpoint of step {} stands", placed_);
+  return fmt::format("{}. {}; {} and continue with --resume", e.message, stands, e.no_space ? "make room" : "mend that");
+}
+
+CommitResult Committer::commit(TrainState& train, std::int64_t epoch, Selection& selection, bool best, const SegmentEnd& so_far, Observer& observer) {
+  identify();
   try {
-    write(train, epoch, selection, best);
+    write(train, epoch, selection, best, so_far);
   } catch (const Error& e) {
     if (e.category != Category::resource) throw;
-    selection = before;
-    const bool full = e.message.find("No space left") != std::string::npos || e.message.find("full") != std::string::npos;
-    if (full || ++failures_ >= 3) {
-      Error out(Category::resource, fmt::format("the commit of step {} failed{}: {}. The checkpoint of step {} stands; make room and continue with --resume=auto",
-                                                train.step, full ? "" : " for the third time", e.message, std::max<std::int64_t>(committed_, 0)));
+    if (e.no_space || ++failures_ >= 3) {
+      Error out(Category::resource, fmt::format("the commit of step {} failed{}: {}", train.step, e.no_space ? "" : " for the third time", gave_up(e)));
+      out.no_space = e.no_space;
       throw out;
     }
     observer.said(fmt::format("the commit of step {} failed and is tried again at the next one: {}", train.step, e.message));
-    return false;
+    rows.event({train.step, "commit failed", e.message});
+    const bool stands = std::ranges::any_of(unrecorded_, [&](const ArtifactRow& a) { return a.kind == "best" && a.step == train.step; });
+    return {false, best && stands};
   }
   failures_ = 0;
+  retain(selection, observer);                                                                      // 7
   observer.committed({train.step, hex(state_), best});
-  return true;
+  return {true, best};
 }
 
-void Committer::write(TrainState& train, std::int64_t epoch, Selection& selection, bool best) {
+void Committer::write(TrainState& train, std::int64_t epoch, Selection& selection, bool best, const SegmentEnd& so_far) {
   run_.store.commit_rows(run_.id, run_.segment, train.step, rows);                                  // 1
   if (!pending_.empty()) {                                                                          // 2
-    if (const auto steps = chain_steps(run_.files, run_.paths.chain()); steps && (*steps > chain_durable_ || run_.files.stat(run_.paths.chain())->size % sizeof(ChainRecord) != 0))
-      truncate_chain(run_.files, run_.paths.chain(), chain_durable_);   // a failed attempt got this far
+    restore_chain(run_.files, run_.paths.chain(), chain_durable_);   // a failed attempt may have got this far
     append_chain(run_.files, run_.paths.chain(), pending_);
     chain_durable_ = static_cast<std::int64_t>(head_.t);
     pending_.clear();
   }
   Checkpoint c;                                                                                     // 3
   const bool keep = keep_ > 0 && train.step > 0;
-  if (keep && (selection.kept.empty() || selection.kept.back() != train.step)) selection.kept.push_back(train.step);
-  while (static_cast<std::int64_t>(selection.kept.size()) > keep_ + (keep ? 1 : 0)) selection.kept.erase(selection.kept.begin());
-  c.info = {identity_, train.step, head_.h, hash_now()};
+  Selection next = selection;
+  if (keep && (next.kept.empty() || next.kept.back() != train.step)) next.kept.push_back(train.step);
+  while (static_cast<std::int64_t>(next.kept.size()) > keep_ + (keep ? 1 : 0)) next.kept.erase(next.kept.begin());
+  c.info = {identity_, train.step, epoch, head_.h, hash_now()};
   StateSaver saver(c);
   e_.visit(saver);
   train.state(saver);
-  c.selection = to_json(selection);
-  const std::string tmp = run_.paths.last() + ".tmp";
+  c.selection = to_json(next);
+  const std::string tmp = run_.paths.last() + ".tmp", hash = hex(c.info.state_hash);
   write_checkpoint(run_.files, tmp, c);
-  static_cast<void>(verify_checkpoint(run_.files, tmp));
-  place(train.step, best, keep);                                                                    // 4, 5
-  state_ = c.info.state_hash;
-  committed_ = train.step;
+  try {
+    static_cast<void>(verify_checkpoint(run_.files, tmp));
+  } catch (const Error& e) {   // what was just written reads back otherwise: a fault of the disk, not of the data
+    fail(Category::resource, e.message);
+  }
+  place(train.step, hash, best, keep);                                                              // 4, 5
+  selection = std::move(next);
 
-  const auto bytes = static_cast<std::int64_t>(run_.files.stat(run_.paths.last())->size);           // 6
-  const std::string hash = hex(state_);
-  std::vector<ArtifactRow> artifacts = {{"last", "checkpoints/last.ckpt", train.step, hash, bytes}};
-  if (best) artifacts.push_back({"best", "checkpoints/best.ckpt", train.step, hash, bytes});
-  if (keep) artifacts.push_back({"kept", "checkpoints/" + std::string(file_name(run_.paths.kept(train.step))), train.step, hash, bytes});
-  CheckpointCommit commit;
+  CheckpointCommit commit;                                                                          // 6
   commit.step = train.step;
   commit.epoch = epoch;
   commit.state_hash = hash;
   commit.chain_hash = hex(head_.h);
-  commit.artifacts = artifacts;
+  commit.artifacts = unrecorded_;
   commit.identity = hex(identity_);
+  commit.segment = so_far;
   run_.store.commit_checkpoint(run_.id, commit);
-  retain(selection);                                                                                // 7
+  unrecorded_.clear();
+  state_ = c.info.state_hash;
+  committed_ = train.step;
 }
 
-void Committer::place(std::int64_t step, bool best, bool keep) {
+void Committer::place(std::int64_t step, const std::string& hash, bool best, bool keep) {
   const std::string tmp = run_.paths.last() + ".tmp";
-  const auto also = [&](const std::string& to) {
+  const auto bytes = static_cast<std::int64_t>(run_.files.stat(tmp)->size);
+  const auto placed = [&](std::string kind, const std::string& path) {
+    unrecorded_.push_back({std::move(kind), path.substr(run_.paths.dir.size() + 1), step, hash, bytes});
+  };
+  const auto also = [&](std::string kind, const std::string& to) {
     const std::string next = to + ".tmp";
     run_.files.unlink(next);
     bool linked = false;
@@ -152,41 +177,64 @@ void Committer::place(std::int64_t step, bool best, bool keep) {
       file->close();
     }
     run_.files.rename(next, to);
+    placed(std::move(kind), to);
   };
-  if (best) also(run_.paths.best());
-  if (keep) also(run_.paths.kept(step));
+  if (best) also("best", run_.paths.best());
+  if (keep) also("kept", run_.paths.kept(step));
   run_.files.rename(tmp, run_.paths.last());
+  placed("last", run_.paths.last());
+  placed_ = step;
   run_.files.sync_dir(run_.paths.checkpoints());
 }
 
-/// Forgets retained checkpoints that fell out of the list, rows first. Last and best are never candidates.
-void Committer::retain(Selection& selection) {
+/// Forgets retained checkpoints that fell out of the list, rows first. Last and best are never candidates. The commit
+/// stands already, so what fails here is only said: rows are tried again at the next commit, files at the next start.
+void Committer::retain(const Selection& selection, Observer& observer) try {
   std::vector<std::string> paths;
   for (const auto& a : run_.store.artifacts(run_.id))
     if (a.kind == "kept" && std::ranges::find(selection.kept, a.step) == selection.kept.end()) paths.push_back(a.path);
   if (paths.empty()) return;
   run_.store.drop_artifacts(run_.id, paths);
   for (const auto& p : paths) run_.files.unlink(join_path(run_.paths.dir, p));
+} catch (const Error& e) {
+  if (e.category != Category::resource) throw;
+  observer.said("an old checkpoint could not be removed yet: " + e.message);
 }
 
-void Committer::finish(RunStatus status, std::string_view reason, std::int64_t epoch, const SegmentEnd& end) {
-  const auto entries = state_entries(e_);
+void Committer::export_model() {
   const std::string tmp = run_.paths.model() + ".tmp";
-  write_safetensors(run_.files, tmp, entries,
-                    {{"lockstep.state_hash", hex(state_)}, {"lockstep.identity", hex(identity_)}, {"lockstep.step", text(committed_)}});   // 8
+  write_safetensors(run_.files, tmp, state_entries(e_),
+                    {{"lockstep.state_hash", hex(state_)}, {"lockstep.identity", hex(identity_)}, {"lockstep.step", text(committed_)}});
   run_.files.rename(tmp, run_.paths.model());
   run_.files.sync_dir(run_.paths.dir);
-  const std::vector<ArtifactRow> artifacts = {{"model", "model.safetensors", committed_, hex(state_), static_cast<std::int64_t>(run_.files.stat(run_.paths.model())->size)}};
-  FinishCommit f;
-  f.status = status;
-  f.reason = reason;
-  f.step = committed_;
-  f.epoch = epoch;
-  f.state_hash = hex(state_);
-  f.chain_hash = hex(head_.h);
-  f.artifacts = artifacts;
-  f.segment = end;
-  run_.store.finish(run_.id, f);                                                                    // 9
+}
+
+void Committer::finish(RunStatus status, std::string_view reason, std::int64_t epoch, const SegmentEnd& end, Observer& observer) {
+  for (int attempt = 1;; ++attempt) {
+    try {
+      export_model();                                                                               // 8
+      const std::vector<ArtifactRow> artifacts = {{"model", "model.safetensors", committed_, hex(state_), static_cast<std::int64_t>(run_.files.stat(run_.paths.model())->size)}};
+      FinishCommit f;
+      f.status = status;
+      f.reason = reason;
+      f.step = committed_;
+      f.epoch = epoch;
+      f.state_hash = hex(state_);
+      f.chain_hash = hex(head_.h);
+      f.artifacts = artifacts;
+      f.segment = end;
+      run_.store.finish(run_.id, f);                                                                // 9
+      return;
+    } catch (const Error& e) {
+      if (e.category != Category::resource) throw;
+      if (e.no_space || attempt == 3) {
+        Error out(Category::resource, "the run is trained, but its end could not be recorded: " + gave_up(e));
+        out.no_space = e.no_space;
+        throw out;
+      }
+      observer.said("recording the end of the run failed and is tried again: " + e.message);
+    }
+  }
 }
 
 }  // namespace lockstep

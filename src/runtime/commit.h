@@ -1,8 +1,6 @@
 // Committer: the commit protocol. Invariant: db.step <= last.ckpt.step <= durable rows and chain.
 #pragma once
 
-#include <future>
-
 #include "lockstep/io/checkpoint.h"
 #include "lockstep/runtime/identity.h"
 #include "lockstep/runtime/observer.h"
@@ -38,23 +36,34 @@ struct RunFiles {
   std::int64_t segment = 0;
 };
 
+/// How an attempt to commit ended. `best`: best.ckpt holds this step, whatever became of the rest.
+struct CommitResult {
+  bool done = false, best = false;
+};
+
+/// Cuts the chain back to record `t` and syncs; a file that never got its whole start is removed when t is 0.
+/// Throws data when the chain is shorter.
+void restore_chain(FileSystem& files, const std::string& path, std::int64_t t);
+
 class Committer {
  public:
-  /// `base` is the identity without data digests; `digests` is asked for at the first commit. `expected`: the full
+  /// `base` is the identity without data digests; `hasher` is asked for them at the first commit. `expected`: the full
   /// identity that a resumed checkpoint carries (all zero: none), which the data must still give.
-  Committer(RunFiles run, Experiment& e, Json base, std::future<Json> digests, Digest expected, const ChainRecord& head, std::int64_t keep);
+  Committer(RunFiles run, Experiment& e, Json base, std::unique_ptr<ManifestHasher> hasher, Digest expected, const ChainRecord& head, std::int64_t keep);
 
   /// Rows wait here until their commit.
   RowLog rows;
   /// One step's record; joins the chain at the next commit.
   void record(const Nh128& batch, double loss, double grad_norm, const Nh128& fingerprint);
 
-  /// Commits step `train.step`. False when it failed in a way that may pass (locked, I/O): the last commit stands and the
-  /// next due step tries again. Throws resource at the third failure in a row or when no space is left, data when the
-  /// data no longer have the digests that the run began with.
-  bool commit(TrainState& train, std::int64_t epoch, Selection& selection, bool best, Observer& observer);
-  /// Steps 8 and 9: model.safetensors, then the final status.
-  void finish(RunStatus status, std::string_view reason, std::int64_t epoch, const SegmentEnd& end);
+  /// Commits step `train.step`. Not done when it failed in a way that may pass (locked, I/O): the last commit stands and
+  /// the next due step tries again. Throws resource at the third failure in a row or when no space is left, data when the
+  /// data no longer have the digests that the run began with. `so_far` is what a killed segment will show.
+  CommitResult commit(TrainState& train, std::int64_t epoch, Selection& selection, bool best, const SegmentEnd& so_far, Observer& observer);
+  /// Steps 8 and 9: model.safetensors, then the final status. Tries three times unless no space is left.
+  void finish(RunStatus status, std::string_view reason, std::int64_t epoch, const SegmentEnd& end, Observer& observer);
+  /// Compares the data's digests with `expected` once they are known, without waiting. Throws data as commit() does.
+  void check_data();
 
   [[nodiscard]] std::int64_t committed() const { return committed_; }     // step of the last commit; -1: none yet
   void set_committed(std::int64_t step, const Digest& state);
@@ -64,20 +73,25 @@ class Committer {
   [[nodiscard]] Digest hash_now() const;
 
  private:
-  void write(TrainState& train, std::int64_t epoch, Selection& selection, bool best);
-  void place(std::int64_t step, bool best, bool keep);
-  void retain(Selection& selection);
+  void identify();
+  void write(TrainState& train, std::int64_t epoch, Selection& selection, bool best, const SegmentEnd& so_far);
+  void place(std::int64_t step, const std::string& hash, bool best, bool keep);
+  void retain(const Selection& selection, Observer& observer);
+  void export_model();
+  [[nodiscard]] std::string gave_up(const Error& e) const;
 
   RunFiles run_;
   Experiment& e_;
   Json base_;
-  std::future<Json> digests_;
+  std::unique_ptr<ManifestHasher> hasher_;
   Digest identity_{}, expected_{};
   bool identified_ = false;
   std::vector<ChainRecord> pending_;
   ChainRecord head_;
   std::int64_t chain_durable_ = 0;
-  std::int64_t committed_ = -1;
+  std::int64_t committed_ = -1;                // rows, files and run row agree on this step
+  std::int64_t placed_ = -1;                   // step of last.ckpt, which an attempt may have left ahead of the rows
+  std::vector<ArtifactRow> unrecorded_;        // files in place without their rows: the next commit records them
   Digest state_{};
   std::int64_t keep_;
   int failures_ = 0;

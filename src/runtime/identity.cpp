@@ -103,14 +103,16 @@ Json data_manifests(const Experiment& e) {
   return out;
 }
 
-std::future<Json> data_digests(const Experiment& e) {
-  std::vector<std::pair<std::string, Manifest>> all;
-  each_split(e, [&](const Split& s) { all.emplace_back(s.id, s.dataset->manifest()); });
-  return std::async(std::launch::async, [all = std::move(all)] {
-    Json out = Json::object();
-    for (const auto& [id, manifest] : all) out.set(id, hex(manifest.digest()));
-    return out;
-  });
+std::unique_ptr<ManifestHasher> hash_data(const Experiment& e, std::string cache) {
+  std::map<std::string, Manifest> splits;
+  each_split(e, [&](const Split& s) { splits.emplace(s.id, s.dataset->manifest()); });
+  return std::make_unique<ManifestHasher>(std::move(splits), std::move(cache));
+}
+
+Json data_digests(ManifestHasher& hasher) {
+  Json out = Json::object();
+  for (const auto& [split, digest] : hasher.digests()) out.set(split, hex(digest));
+  return out;
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/text.h"
 #include "lockstep/component/canonical.h"
+#include "lockstep/runtime/probe.h"
 #include "lockstep/state/hash.h"
 #include "lockstep/state/save_load.h"
 
@@ -25,6 +26,13 @@ struct Opener {
   Opened create(const std::optional<ParentRef>& parent);
   Opened resume(RunRow row);
   Opened fork(const RunRow& from);
+  void inherit(Opened& child, const RunRow& from, const Checkpoint& c, const std::string& source);
+  void begin_again(Opened& out);
+  void load(Opened& out, const Checkpoint& c, const std::string& source);
+  void record_position(Opened& out, const CheckpointInfo& info, bool replaced);
+  void note_horizon(const Opened& out);
+  void make_checkpoints_folder(const RunPaths& paths);
+  std::vector<MetricInfo> metric_infos() const;
   Opened automatic();
   std::vector<IdentityDifference> differences(const RunRow& row, const Json& record, const Json& base) const;
   Checkpoint load_checkpoint(const RunRow& row, const RunPaths& paths, std::string& source);
@@ -52,12 +60,20 @@ Opened Opener::create(const std::optional<ParentRef>& parent) {
   out.row.parent = parent;
   out.paths = made.paths;
   out.lock = std::move(made.lock);
-  files.mkdir(out.paths.checkpoints());
   atomic_write(files, out.paths.config(), std::string_view(out.row.config));
   atomic_write(files, out.paths.record(), std::string_view(run_record(out.row, out.base, data_manifests(e), environment_json(capture_environment(), git)).dump(2) + "\n"));
-  std::vector<MetricInfo> metrics = {{"train/loss", Direction::lower}, {"train/lr", Direction::none}, {"train/grad_norm", Direction::none}};
-  for (const auto& name : e.metric_names()) metrics.push_back({name, e.direction(name)});
-  store.create_run(out.row, metrics);
+  make_checkpoints_folder(out.paths);   // after run.json: what lies in a folder without one is no result
+  store.create_run(out.row, metric_infos());
+  return out;
+}
+
+void Opener::make_checkpoints_folder(const RunPaths& paths) {
+  if (files.mkdir(paths.checkpoints())) files.sync_dir(paths.dir);
+}
+
+std::vector<MetricInfo> Opener::metric_infos() const {
+  std::vector<MetricInfo> out = {{"train/loss", Direction::lower}, {"train/lr", Direction::none}, {"train/grad_norm", Direction::none}};
+  for (const auto& name : e.metric_names()) out.push_back({name, e.direction(name)});
   return out;
 }
 
@@ -100,6 +116,7 @@ Checkpoint Opener::load_checkpoint(const RunRow& row, const RunPaths& paths, std
 
 /// Files of our own name patterns that no row and no checkpoint knows; nothing else is ever deleted.
 void Opener::tidy(const RunRow& row, const RunPaths& paths, const Selection& selection) {
+  if (files.exists(paths.model() + ".tmp")) files.unlink(paths.model() + ".tmp");
   const auto artifacts = store.artifacts(row.id);
   for (const auto& name : files.list(paths.checkpoints())) {
     const std::string path = "checkpoints/" + name;
@@ -111,6 +128,79 @@ void Opener::tidy(const RunRow& row, const RunPaths& paths, const Selection& sel
   }
 }
 
+/// A run that died before its first commit: from step 0, or, a child, from where its parent was.
+void Opener::begin_again(Opened& out) {
+  tidy(out.row, out.paths, {});
+  restore_chain(files, out.paths.chain(), 0);
+  if (!out.row.parent) return;
+  const ParentRef& parent = *out.row.parent;
+  const auto from = store.run(parent.run);
+  for (const auto& a : from ? store.artifacts(parent.run) : std::vector<ArtifactRow>{}) {
+    if (a.kind == "model" || a.step != parent.step || a.hash != parent.hash) continue;
+    const std::string source = join_path(paths_of(store, *from).dir, a.path);
+    const Checkpoint c = read_checkpoint(files, source);
+    if (c.info.step == parent.step && hex(c.info.state_hash) == parent.hash) return inherit(out, *from, c, source);
+  }
+  failf(Category::data, "run {} is a child of run {} at step {} and died before its first commit, and the parent has no checkpoint of that step any more; make a new child with --resume={} --fork",
+        out.row.id, parent.run, parent.step, parent.run);
+}
+
+/// Chain and checkpoint must agree; then the state goes into the experiment.
+void Opener::load(Opened& out, const Checkpoint& c, const std::string& source) {
+  const auto steps = chain_steps(files, out.paths.chain());
+  if (steps.value_or(0) < c.info.step)
+    failf(Category::mismatch, "{} ends at step {}, but the checkpoint {} is of step {}: the chain must reach every checkpoint. One of the files was changed from outside; start again with --new", out.paths.chain(), steps.value_or(0), source, c.info.step);
+  out.head = c.info.step == 0 ? chain_start() : read_chain(files, out.paths.chain(), c.info.step);
+  if (out.head.h != c.info.chain)
+    failf(Category::mismatch, "record {} of {} has the hash {}, but the checkpoint {} says {}: they belong to different runs. Start again with --new", c.info.step, out.paths.chain(), hex(out.head.h).substr(0, 16), source, hex(c.info.chain).substr(0, 16));
+  restore_chain(files, out.paths.chain(), c.info.step);
+
+  StateLoader loader(c, source);
+  e.visit(loader);
+  out.train.state(loader);
+  loader.finish();
+  out.state = state_hash(state_entries(e)).root;
+  if (out.state != c.info.state_hash)
+    failf(Category::mismatch, "{} says its state hash is {}, but what was loaded hashes to {}; the file was made by a broken build. Start again with --new", source, hex(c.info.state_hash).substr(0, 16), hex(out.state).substr(0, 16));
+  out.expected = c.info.identity;
+  out.resumed = true;
+}
+
+/// The files win over the database: it learns the checkpoint's step and the files that came with it.
+void Opener::record_position(Opened& out, const CheckpointInfo& info, bool replaced) {
+  if (out.row.step == info.step && !replaced) return;
+  std::vector<ArtifactRow> artifacts;
+  const auto add = [&](std::string kind, const std::string& path) {
+    if (const auto stat = files.stat(path))
+      artifacts.push_back({std::move(kind), path.substr(out.paths.dir.size() + 1), info.step, hex(info.state_hash), static_cast<std::int64_t>(stat->size)});
+  };
+  add("last", out.paths.last());
+  if (!replaced) {
+    if (out.selection.best && out.selection.best_step == info.step) add("best", out.paths.best());
+    if (std::ranges::find(out.selection.kept, info.step) != out.selection.kept.end()) add("kept", out.paths.kept(info.step));
+  }
+  CheckpointCommit commit;
+  commit.step = info.step;
+  commit.epoch = info.epoch;
+  commit.state_hash = hex(info.state_hash);
+  commit.chain_hash = hex(info.chain);
+  commit.artifacts = artifacts;
+  commit.identity = hex(info.identity);
+  store.commit_checkpoint(out.row.id, commit);
+}
+
+/// A horizon may change at any resume; what it was and is becomes an event.
+void Opener::note_horizon(const Opened& out) {
+  std::string changes;
+  try {
+    for (const auto& d : difference(leaves(load_config(out.paths.config(), {}).config), leaves(e.config)))
+      if (d.role == Role::horizon) changes += fmt::format("{}{}: {} -> {}", changes.empty() ? "" : ", ", d.path, d.a, d.b);
+  } catch (const Error&) {
+    return;   // only a remark is lost
+  }
+  if (!changes.empty()) store.add_event(out.row.id, {out.train.step, "horizon", changes});
+}
+
 Opened Opener::resume(RunRow row) {
   Opened out;
   out.paths = paths_of(store, row);
@@ -119,61 +209,30 @@ Opened Opener::resume(RunRow row) {
   row = *store.run(row.id);   // as the last owner left it
   out.base = base_identity(e, row.parent);
   out.row = row;
-  if (!files.exists(out.paths.checkpoints())) files.mkdir(out.paths.checkpoints());
-  const bool started = files.exists(out.paths.last());
-  if (!started && row.step > 0)
-    failf(Category::data, "{} is missing, although run {} committed step {}; nothing was deleted. Put the file back or start again with --new", out.paths.last(), row.id, row.step);
-  if (!started) {   // died before its first commit
-    tidy(row, out.paths, {});
-    if (chain_steps(files, out.paths.chain())) truncate_chain(files, out.paths.chain(), 0);
+  store.declare_metrics(row.id, metric_infos());   // a row that was put back has none
+  make_checkpoints_folder(out.paths);
+  if (!files.exists(out.paths.last()) && row.step == 0) {
+    begin_again(out);
     return out;
   }
   std::string source;
   const Checkpoint c = load_checkpoint(row, out.paths, source);
   out.selection = selection_from(c.selection);
   tidy(row, out.paths, out.selection);
-  const auto steps = chain_steps(files, out.paths.chain());
-  if (!steps || *steps < c.info.step)
-    failf(Category::mismatch, "{} ends at step {}, but the checkpoint {} is of step {}: the chain must reach every checkpoint. One of the files was changed by hand; start again with --new", out.paths.chain(), steps.value_or(0), source, c.info.step);
-  out.head = c.info.step == 0 ? chain_start() : read_chain(files, out.paths.chain(), c.info.step);
-  if (out.head.h != c.info.chain)
-    failf(Category::mismatch, "record {} of {} has the hash {}, but the checkpoint {} says {}: they belong to different runs. Start again with --new", c.info.step, out.paths.chain(), hex(out.head.h).substr(0, 16), source, hex(c.info.chain).substr(0, 16));
-  truncate_chain(files, out.paths.chain(), c.info.step);
-
-  StateLoader loader(c, source);
-  e.visit(loader);
-  out.train.state(loader);
-  loader.finish();
-  const Digest state = state_hash(state_entries(e)).root;
-  if (state != c.info.state_hash)
-    failf(Category::mismatch, "{} says its state hash is {}, but what was loaded hashes to {}; the file was made by a broken build. Start again with --new", source, hex(c.info.state_hash).substr(0, 16), hex(state).substr(0, 16));
-  out.expected = c.info.identity;
-  out.state = state;
-  out.resumed = true;
-  if (row.step != c.info.step || source != out.paths.last()) {   // the disk is ahead of the database, or an older file was taken
-    if (source != out.paths.last()) {
-      atomic_write(files, out.paths.last(), std::string_view(files.read_file(source)));
-    }
-    const std::vector<ArtifactRow> artifacts = {{"last", "checkpoints/last.ckpt", c.info.step, hex(state), static_cast<std::int64_t>(files.stat(out.paths.last())->size)}};
-    CheckpointCommit commit;
-    commit.step = c.info.step;
-    commit.epoch = c.info.step / e.counters.steps_per_epoch;
-    commit.state_hash = hex(state);
-    commit.chain_hash = hex(c.info.chain);
-    commit.artifacts = artifacts;
-    commit.identity = hex(c.info.identity);
-    store.commit_checkpoint(row.id, commit);
-  }
-  const bool finished = row.status == RunStatus::finished || row.status == RunStatus::stopped;
-  out.complete = finished && (!out.train.stop_reason.empty() || out.train.step >= last_step(e)) && files.exists(out.paths.model());
+  load(out, c, source);
+  const bool replaced = source != out.paths.last();
+  if (replaced) atomic_write(files, out.paths.last(), std::string_view(files.read_file(source)));
+  record_position(out, c.info, replaced);
+  note_horizon(out);
+  const bool ended = row.status == RunStatus::finished || row.status == RunStatus::stopped;
+  const bool reached = !out.train.stop_reason.empty() || out.train.step >= last_step(e);
+  out.complete = ended && reached && !evaluation_due(e, out.train.step, out.selection.last_eval) && files.exists(out.paths.model());
+  out.commit_first = reached;   // its last commit may stand without the final rows: the same bytes again
   return out;
 }
 
-/// A child: the parent's state and chain, this config from here on. Its identity names the parent.
-Opened Opener::fork(const RunRow& from) {
-  const RunPaths parent = paths_of(store, from);
-  std::string source;
-  const Checkpoint c = load_checkpoint(from, parent, source);
+/// Gives a child its parent's state and chain.
+void Opener::inherit(Opened& child, const RunRow& from, const Checkpoint& c, const std::string& source) {
   StateLoader loader(c, source);
   e.visit(loader);
   TrainState train;
@@ -182,13 +241,22 @@ Opened Opener::fork(const RunRow& from) {
     for (const auto& item : what)
       if (item.starts_with("model.")) loader.finish();   // weights must fit; optimizer and hooks may be new
   for (const auto& item : loader.missing()) observer.said("not in the parent, starts fresh: " + item);
-  Opened out = create(ParentRef{from.id, c.info.step, hex(c.info.state_hash)});
-  if (c.info.step > 0) append_chain(files, out.paths.chain(), read_chain(files, parent.chain(), 1, c.info.step + 1));
-  out.train.step = c.info.step;
-  out.state = c.info.state_hash;
-  out.head = c.info.step == 0 ? chain_start() : read_chain(files, parent.chain(), c.info.step);
-  out.selection.last_eval = c.info.step;
-  out.resumed = true;
+  const std::string chain = paths_of(store, from).chain();
+  if (child.row.id.empty()) child = create(ParentRef{from.id, c.info.step, hex(c.info.state_hash)});
+  if (c.info.step > 0) append_chain(files, child.paths.chain(), read_chain(files, chain, 1, c.info.step + 1));
+  child.train.step = c.info.step;
+  child.state = c.info.state_hash;
+  child.head = c.info.step == 0 ? chain_start() : read_chain(files, chain, c.info.step);
+  child.selection.last_eval = c.info.step;
+  child.resumed = child.commit_first = true;
+}
+
+/// A child: the parent's state and chain, this config from here on. Its identity names the parent.
+Opened Opener::fork(const RunRow& from) {
+  std::string source;
+  const Checkpoint c = load_checkpoint(from, paths_of(store, from), source);
+  Opened out;
+  inherit(out, from, c, source);
   return out;
 }
 
@@ -214,6 +282,20 @@ Opened Opener::automatic() {
 
 std::int64_t last_step(const Experiment& e) {
   return std::min(e.counters.total_steps, e.config.train.max_steps.value_or(e.counters.total_steps));
+}
+
+bool evaluation_due(const Experiment& e, std::int64_t step, std::int64_t last_eval) {
+  const auto& t = e.config.train;
+  if (e.evals.empty() || step == 0 || last_eval >= step) return false;
+  return step % t.eval_every_steps.value_or(e.counters.steps_per_epoch * t.eval_every_epochs) == 0;
+}
+
+void settle_dead_runs(Store& store, FileSystem& files, Observer& observer) try {
+  for (const auto& r : reap(store, files, checkpoint_probe(files)))
+    if (r.action != "kept") observer.said(fmt::format("run {}: {}", r.run, r.text));
+} catch (const Error& error) {
+  if (error.category != Category::data) throw;
+  observer.said("runs of dead processes could not all be put right: " + error.message);
 }
 
 Opened open_session(Experiment& e, const LoadedConfig& loaded, const TrainOptions& options, FileSystem& files, Store& store, const GitState& git, Observer& observer) {

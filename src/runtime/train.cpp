@@ -19,6 +19,8 @@
 namespace lockstep {
 namespace {
 
+constexpr std::string_view kInterrupted = "interrupted by a signal";
+
 std::int64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -34,11 +36,11 @@ bool better(double value, const std::optional<double>& best, Direction direction
 /// One process's work on one run.
 class Trainer final : public RunView {
  public:
-  Trainer(Experiment& e, Opened opened, Committer& committer, Store& store, Observer& observer, std::int64_t segment)
+  Trainer(Experiment& e, Opened opened, Committer& committer, Store& store, Observer& observer, std::int64_t segment, int signals)
       : e_(e), opened_(std::move(opened)), committer_(committer), store_(store), observer_(observer), segment_(segment), stepper_(e),
         loader_(*e.train.dataset, e.train.transforms, e.config.data.loader, e.seed(), Pass::training),
         loss_id_(committer.rows.metric_id("train/loss")), lr_id_(committer.rows.metric_id("train/lr")),
-        norm_id_(committer.rows.metric_id("train/grad_norm")), last_(last_step(e)) {}
+        norm_id_(committer.rows.metric_id("train/grad_norm")), last_(last_step(e)), signals_(signals) {}
 
   TrainResult run();
 
@@ -49,7 +51,6 @@ class Trainer final : public RunView {
       if (v.name == name) return v.value;
     return std::nullopt;
   }
-  [[nodiscard]] Direction direction(std::string_view name) const override { return e_.direction(name); }
   void request_stop(std::string reason) override {
     if (opened_.train.stop_reason.empty()) opened_.train.stop_reason = std::move(reason);
   }
@@ -59,13 +60,15 @@ class Trainer final : public RunView {
     for (const auto& h : e_.hooks) h->at(p, *this);
   }
   void one_step();
-  [[nodiscard]] bool evaluation_due() const;
+  [[nodiscard]] bool evaluation_due() const { return lockstep::evaluation_due(e_, step(), opened_.selection.last_eval); }
+  [[nodiscard]] bool interrupted() const { return interrupts() != signals_; }
   bool evaluate_now();                 // false: interrupted
   [[nodiscard]] bool commit_due() const;
   bool commit();
+  SegmentEnd segment_so_far() const;
   SegmentEnd segment_end(int exit_code) const;
   void report_step(const StepResult& r, std::int64_t rows);
-  void fail_run(const std::string& why);
+  void fail_run(const Error& why);
 
   Experiment& e_;
   Opened opened_;
@@ -83,7 +86,7 @@ class Trainer final : public RunView {
   bool new_best_ = false;
   std::optional<double> earlier_best_;
   std::int64_t earlier_best_step_ = 0;
-  int signals_ = interrupts();
+  int signals_;                        // seen before this run began
 };
 
 void Trainer::one_step() {
@@ -125,13 +128,6 @@ void Trainer::report_step(const StepResult& r, std::int64_t rows) {
   reported_samples_ = 0;
 }
 
-bool Trainer::evaluation_due() const {
-  const auto& t = e_.config.train;
-  if (e_.evals.empty() || step() == 0 || opened_.selection.last_eval >= step()) return false;
-  if (t.eval_every_steps) return step() % *t.eval_every_steps == 0;
-  return step() % (e_.counters.steps_per_epoch * t.eval_every_epochs) == 0;
-}
-
 bool Trainer::evaluate_now() {
   Evaluation all;
   for (const auto& split : e_.evals) {
@@ -170,36 +166,42 @@ bool Trainer::commit_due() const {
 }
 
 bool Trainer::commit() {
-  const bool done = committer_.commit(opened_.train, epoch(), opened_.selection, new_best_, observer_);
-  if (!done && new_best_) {   // a best that was never written is no best
+  const CommitResult result = committer_.commit(opened_.train, epoch(), opened_.selection, new_best_, segment_so_far(), observer_);
+  if (new_best_ && !result.best) {   // a best that was never written is no best
     opened_.selection.best = earlier_best_;
     opened_.selection.best_step = earlier_best_step_;
   }
   new_best_ = false;
   last_commit_ns_ = monotonic_ns();
   clock_.pause();
-  return done;
+  return result.done;
 }
 
-SegmentEnd Trainer::segment_end(int exit_code) const {
+SegmentEnd Trainer::segment_so_far() const {
   SegmentEnd end;
   end.segment = segment_;
-  end.ended_ns = wall_ns();
   end.last_step = step();
   end.train_samples = samples_;
   end.peak_rss_bytes = peak_rss_bytes();
   end.wall_s = static_cast<double>(monotonic_ns() - started_ns_) * 1e-9;
   end.train_s = static_cast<double>(train_ns_) * 1e-9;
   end.step_ms_median = clock_.median_ms();
+  return end;
+}
+
+SegmentEnd Trainer::segment_end(int exit_code) const {
+  SegmentEnd end = segment_so_far();
+  end.ended_ns = wall_ns();
   end.exit_code = exit_code;
   return end;
 }
 
-/// Best effort: the run's row says why it failed; the last commit stands either way.
-void Trainer::fail_run(const std::string& why) {
+/// Best effort: the run's row says why it failed, and the curve leads there; the last commit stands either way.
+void Trainer::fail_run(const Error& why) {
   try {
-    store_.set_status(opened_.row.id, RunStatus::failed, why);
-    store_.end_segment(segment_end(1));
+    store_.set_status(opened_.row.id, RunStatus::failed, why.message);
+    if (why.category == Category::numeric) store_.commit_rows(opened_.row.id, segment_, step(), committer_.rows);
+    store_.end_segment(segment_end(exit_code(why.category)));
   } catch (const Error&) {
     // The error on its way out matters more than the row; `runs reap` puts the row right.
   }
@@ -208,37 +210,44 @@ void Trainer::fail_run(const std::string& why) {
 TrainResult Trainer::run() try {
   call_hooks(Point::run_start);
   loader_.seek(step());
-  bool stopping = false, abandoned = false;
+  bool abandoned = false, again = opened_.commit_first;
+  if (evaluation_due()) {   // what an interrupted process left undone
+    abandoned = !evaluate_now();
+    again = again || !abandoned;
+  }
+  if (again) {
+    committer_.set_committed(-1, opened_.state);
+    static_cast<void>(commit());
+  }
   std::string reason;
-  if (evaluation_due()) abandoned = !evaluate_now();   // what an interrupted process left undone
   while (true) {
     const double minutes = static_cast<double>(monotonic_ns() - started_ns_) / 60e9;
-    if (interrupts() != signals_) {
-      stopping = true;
-      reason = "interrupted by a signal";
-    } else if (step() >= last_ || !opened_.train.stop_reason.empty()) {
-      stopping = true;
-    } else if (e_.config.train.max_minutes && minutes > *e_.config.train.max_minutes) {
-      stopping = true;
-      reason = fmt::format("train.max_minutes ({}) passed", *e_.config.train.max_minutes);
+    if (!abandoned && (step() >= last_ || !opened_.train.stop_reason.empty())) break;
+    if (abandoned || interrupted()) {
+      reason = kInterrupted;
+      break;
     }
-    if (stopping) break;
+    if (e_.config.train.max_minutes && minutes > *e_.config.train.max_minutes) {
+      reason = fmt::format("train.max_minutes ({}) passed", *e_.config.train.max_minutes);
+      break;
+    }
     one_step();
+    committer_.check_data();
     call_hooks(Point::step_end);
     if (evaluation_due()) abandoned = !evaluate_now();
     if (step() % e_.counters.steps_per_epoch == 0 && !commit_due()) committer_.rows.state_hash(step(), hex(committer_.hash_now()));
     if (!abandoned && commit_due()) static_cast<void>(commit());
   }
   call_hooks(Point::run_end);
-  for (int attempt = 0; step() != committer_.committed() && !commit(); ++attempt) {}   // commit() throws at the third failure
+  while (step() != committer_.committed() && !commit()) {}   // commit() throws at the third failure
 
   TrainResult out;
-  const bool complete = step() >= e_.counters.total_steps || !opened_.train.stop_reason.empty();
+  const bool complete = !abandoned && (step() >= e_.counters.total_steps || !opened_.train.stop_reason.empty());
   out.status = complete ? RunStatus::finished : RunStatus::stopped;
-  if (!opened_.train.stop_reason.empty()) reason = opened_.train.stop_reason;
-  else if (reason.empty() && !complete) reason = fmt::format("train.max_steps ({}) reached", last_);
-  out.exit_code = !complete && interrupts() != signals_ ? 130 : 0;
-  committer_.finish(out.status, reason, epoch(), segment_end(out.exit_code));
+  out.exit_code = reason == kInterrupted ? 130 : 0;
+  if (complete) reason = opened_.train.stop_reason;
+  else if (reason.empty()) reason = fmt::format("train.max_steps ({}) reached", last_);
+  committer_.finish(out.status, reason, epoch(), segment_end(out.exit_code), observer_);
   out.run = opened_.row.id;
   out.reason = reason;
   out.step = step();
@@ -247,7 +256,7 @@ TrainResult Trainer::run() try {
   out.chain_hash = hex(committer_.head().h);
   return out;
 } catch (const Error& e) {
-  fail_run(e.message);
+  fail_run(e);
   throw;
 }
 
@@ -259,6 +268,7 @@ void apply_process_options(int threads, std::optional<Isa> isa) {
 }
 
 TrainResult train(const LoadedConfig& loaded, const TrainOptions& options, Observer& observer) {
+  const int signals = interrupts();
   FileSystem& files = options.files != nullptr ? *options.files : real_files();
   BackgroundGit git(".");
   apply_process_options(options.threads, options.isa);
@@ -266,6 +276,8 @@ TrainResult train(const LoadedConfig& loaded, const TrainOptions& options, Obser
   make_dirs(files, options.runs_dir);
   Store store = Store::open(options.runs_dir, StoreMode::create, files);
   for (const auto& w : store.warnings()) observer.said(w);
+  auto hasher = hash_data(e, join_path(options.runs_dir, "data_digests.json"));
+  settle_dead_runs(store, files, observer);
   Opened opened = open_session(e, loaded, options, files, store, git.get(), observer);
   if (opened.complete) {
     TrainResult out;
@@ -313,11 +325,9 @@ TrainResult train(const LoadedConfig& loaded, const TrainOptions& options, Obser
   start.resumed = opened.resumed;
   observer.started(start);
 
-  Committer committer({files, store, opened.row.id, opened.paths, id}, e, opened.base, data_digests(e), opened.expected, opened.head, e.config.train.checkpoint.keep);
-  if (opened.resumed && opened.expected != Digest{}) committer.set_committed(opened.train.step, opened.state);
-  // A run whose last commit stands but whose final rows are missing commits that step again: the same bytes.
-  if (opened.train.step >= last_step(e) || !opened.train.stop_reason.empty()) committer.set_committed(-1, opened.state);
-  Trainer trainer(e, std::move(opened), committer, store, observer, id);
+  Committer committer({files, store, opened.row.id, opened.paths, id}, e, opened.base, std::move(hasher), opened.expected, opened.head, e.config.train.checkpoint.keep);
+  if (opened.resumed && !opened.commit_first) committer.set_committed(opened.train.step, opened.state);
+  Trainer trainer(e, std::move(opened), committer, store, observer, id, signals);
   return trainer.run();
 }
 

@@ -102,6 +102,7 @@ void append_chain(FileSystem& files, const std::string& path, std::span<const Ch
   file->write(std::as_bytes(records));
   file->sync();
   file->close();
+  if (size == 0) files.sync_dir(parent_path(path));  // its name, too, must outlive a power cut
 }
 
 void truncate_chain(FileSystem& files, const std::string& path, std::int64_t t) {

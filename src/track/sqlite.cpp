@@ -37,8 +37,11 @@ void raise(const std::string& path, int code, std::string_view detail, std::stri
             "{}it is locked: another process has been writing to it for more than {} s. Find it (`fuser {}`) or try "
             "again",
             head, Database::kBusyMs / 1000, path);
-    case SQLITE_FULL:
-      failf(Category::resource, "{}no space is left on the file system. Free some and try again", head);
+    case SQLITE_FULL: {
+      Error error(Category::resource, head + "no space is left on the file system. Free some and try again");
+      error.no_space = true;
+      throw error;
+    }
     case SQLITE_IOERR:
       failf(Category::resource, "{}{}. Check the disk; the last commit is intact", head, detail);
     case SQLITE_NOMEM:

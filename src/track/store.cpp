@@ -161,7 +161,7 @@ std::int64_t Store::begin_segment(const SegmentRow& row) {
     Statement(db, fmt::format("UPDATE {} SET superseded = 1 WHERE run = ? AND step > ? AND superseded = 0", table))
         .run(key, row.first_step);
   }
-  Statement(db, "UPDATE segments SET ended_ns = started_ns WHERE run = ? AND ended_ns = 0").run(key);
+  Statement(db, "UPDATE segments SET ended_ns = started_ns + CAST(wall_s * 1e9 AS INTEGER) WHERE run = ? AND ended_ns = 0").run(key);
   Statement(db, "UPDATE runs SET status = 'running', reason = '' WHERE key = ?").run(key);
   Statement(db,
             "INSERT INTO segments (run, pid, host, started_ns, ended_ns, first_step, last_step, threads, workers, isa, "

@@ -15,6 +15,7 @@ Checkpoint example() {
   Checkpoint c;
   c.info.identity = sha256("identity");
   c.info.step = 17;
+  c.info.epoch = 3;
   c.info.chain = sha256("chain");
   c.info.state_hash = sha256("state");
   c.tensors.push_back({"0.weight", "parameter", Tensor::of<float>({1, -0.0f, 3, 4, 5, 6}, {2, 3})});
@@ -55,6 +56,7 @@ TEST_CASE("a checkpoint comes back as it was written") {
   const Checkpoint r = read_checkpoint(real_files(), path);
   CHECK(r.info.identity == c.info.identity);
   CHECK(r.info.step == 17);
+  CHECK(r.info.epoch == 3);
   CHECK(r.info.chain == c.info.chain);
   CHECK(r.info.state_hash == c.info.state_hash);
   CHECK(r.scalars == c.scalars);

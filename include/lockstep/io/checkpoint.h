@@ -28,6 +28,7 @@ inline constexpr std::uint32_t kCheckpointVersion = 1;
 struct CheckpointInfo {
   Digest identity{};       // of the run
   std::int64_t step = 0;   // optimizer steps done
+  std::int64_t epoch = 0;  // whole passes over the training split that these steps make
   Digest chain{};          // head of the chain at `step`
   Digest state_hash{};     // sd-v1 root of parameters and buffers
 };

@@ -1,8 +1,7 @@
 // Identity: what decides the trained bits. hash = f(identity, step).
 #pragma once
 
-#include <future>
-
+#include "lockstep/data/manifest.h"
 #include "lockstep/runtime/experiment.h"
 #include "lockstep/track/rows.h"
 
@@ -21,8 +20,10 @@ std::string identity_digest(const Json& identity);
 
 /// Paths, sizes and root of every split's files, without contents: what run.json keeps and `--resume=auto` compares.
 Json data_manifests(const Experiment& e);
-/// Content digests of every split, {"train": hex, "val": hex}; hashes files, so it runs on a thread of its own.
-std::future<Json> data_digests(const Experiment& e);
+/// Begins to hash every split's files on a thread of its own. `cache` names the file that remembers digests; empty: none.
+std::unique_ptr<ManifestHasher> hash_data(const Experiment& e, std::string cache);
+/// {"train": hex, "val": hex}; waits for the hasher.
+Json data_digests(ManifestHasher& hasher);
 
 /// Paths where two identities differ, `a` and `b` as compact JSON.
 struct IdentityDifference {

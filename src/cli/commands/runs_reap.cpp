@@ -1,6 +1,7 @@
 // lockstep runs reap: put right what dead processes left behind.
 #include "cli/command.h"
 #include "cli/run_report.h"
+#include "lockstep/runtime/probe.h"
 
 namespace lockstep {
 namespace {
@@ -9,7 +10,7 @@ int run(const Args& args, Console& console) {
   FileSystem& files = real_files();
   Store store = Store::open(args.runs_dir, StoreMode::existing);
   warn_about(store, console);
-  const auto results = reap(store, files, file_probe(files));
+  const auto results = reap(store, files, checkpoint_probe(files));
   console.result(reap_text(results), reap_json(results));
   return 0;
 }
