@@ -31,8 +31,14 @@ class EarlyStopping final : public Hook {
  public:
   explicit EarlyStopping(const Config& c) : c_(c) {}
 
+  void prepare(const DirectionOf& direction) override {
+    const Direction own = direction(c_.monitor);  // refuses a metric that this run does not have
+    if (c_.mode == Mode::automatic && own == Direction::none)
+      failf(Category::usage, "early_stopping: '{}' has no direction of its own; set mode to min or max", c_.monitor);
+    lower_is_better_ = c_.mode == Mode::automatic ? own == Direction::lower : c_.mode == Mode::min;
+  }
+
   void at(Point p, RunView& run) override {
-    if (p == Point::run_start) choose_direction(run);
     if (p != Point::eval_end) return;
     const std::optional<double> value = run.metric(c_.monitor);
     if (!value) return;                                 // another evaluation than the monitored one
@@ -55,12 +61,6 @@ class EarlyStopping final : public Hook {
   [[nodiscard]] bool listens() const override { return true; }
 
  private:
-  void choose_direction(RunView& run) {
-    const Direction own = run.direction(c_.monitor);    // refuses a metric that this run does not have
-    if (c_.mode == Mode::automatic && own == Direction::none)
-      failf(Category::usage, "early_stopping: '{}' has no direction of its own; set mode to min or max", c_.monitor);
-    lower_is_better_ = c_.mode == Mode::automatic ? own == Direction::lower : c_.mode == Mode::min;
-  }
   [[nodiscard]] bool improves(double v) const {
     if (v != v) return false;
     if (has_best_ == 0) return true;

@@ -50,6 +50,8 @@ Split Experiment::open(const Ref<DatasetDef>& chosen, std::string_view id, std::
   out.dataset = chosen.make(DatasetContext{seed(), id});
   if (out.dataset->size() == 0)
     failf(Category::data, "the split '{}' ({}) has no samples; at least one is needed", id, chosen.shown());
+  check_targets(*out.dataset, id);
+  if (train.dataset) check_class_map(train.dataset->spec(), out.dataset->spec(), id);
   out.spec = out.dataset->spec();
   const auto add = [&](std::string_view list) {
     const auto it = config.data.transforms.find(std::string(list));
@@ -68,8 +70,10 @@ Split Experiment::open(const Ref<DatasetDef>& chosen, std::string_view id, std::
 }
 
 Experiment::Experiment(const RunConfig& c) : config(c) {
-  if (config.device == DeviceChoice::cuda)
+  if (config.device == DeviceChoice::cuda) {
+    const Frame place("in device");
     fail(Category::resource, "device: cuda was asked for, but this build has no CUDA kernels; use device: cpu");
+  }
   if (config.models.items.size() > 1) require_single(config.models.items.size(), "model", config.models.items[1]);
   if (config.optims.items.size() > 1) require_single(config.optims.items.size(), "optimizer", config.optims.items[1]);
 
@@ -81,8 +85,13 @@ Experiment::Experiment(const RunConfig& c) : config(c) {
 
   const auto& loader = config.data.loader;
   const std::int64_t n = train.dataset->size();
-  if (loader.drop_last && n < loader.batch_size)
-    failf(Category::data, "data.loader: drop_last with batch_size {} leaves no batch of the {} training samples; use a smaller batch_size or drop_last: false", loader.batch_size, n);
+  if (loader.drop_last && n < loader.batch_size) {
+    const Frame place("in data.loader");
+    failf(Category::data,
+          "drop_last with batch_size {} leaves no batch of the {} training samples; use a smaller batch_size or "
+          "drop_last: false",
+          loader.batch_size, n);
+  }
   counters.steps_per_epoch = loader.drop_last ? n / loader.batch_size : (n + loader.batch_size - 1) / loader.batch_size;
   counters.total_steps = config.train.steps ? *config.train.steps : *config.train.epochs * counters.steps_per_epoch;
 
@@ -117,7 +126,15 @@ Experiment::Experiment(const RunConfig& c) : config(c) {
     metrics.push_back({ids.back(), m.make(MetricContext{train.spec})});
   }
   task = config.task.make(TaskContext{*model, losses, train.spec});
-  for (const auto& h : config.hooks) hooks.push_back(h.make());
+  for (const auto& h : config.hooks) {
+    const Frame frame(frame_text, static_cast<const AnyRef*>(&h));
+    hooks.push_back(h.make());
+    hooks.back()->prepare([this](std::string_view name) { return direction(name); });
+  }
+  if (config.train.checkpoint.monitor) {
+    const Frame place("in train.checkpoint.monitor");
+    static_cast<void>(direction(*config.train.checkpoint.monitor));
+  }
   dry_run();
 
   std::vector<NamedTensor> parameters;
@@ -125,7 +142,6 @@ Experiment::Experiment(const RunConfig& c) : config(c) {
   const auto& chosen = config.optims.items.front();
   const Frame frame(frame_text, static_cast<const AnyRef*>(&chosen));
   optim = std::make_unique<OptimPipeline>(chosen, std::move(parameters), counters);
-  if (config.train.checkpoint.monitor) static_cast<void>(direction(*config.train.checkpoint.monitor));
 }
 
 /// Every shape error before the first byte of training: the forward, each loss and each metric, on metas.

@@ -18,24 +18,26 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct FakeRun final : RunView {
   std::optional<double> value;
-  Direction better = Direction::higher;
   std::string reason;
   [[nodiscard]] std::int64_t step() const override { return 0; }
   [[nodiscard]] std::int64_t epoch() const override { return 0; }
   [[nodiscard]] std::optional<double> metric(std::string_view) const override { return value; }
-  [[nodiscard]] Direction direction(std::string_view name) const override {
-    if (name != "val/accuracy") fail(Category::usage, "no such metric");
-    return better;
-  }
   void request_stop(std::string why) override { reason = std::move(why); }
 };
+
+/// What a run with the metric val/accuracy says of directions.
+DirectionOf directions(Direction better = Direction::higher) {
+  return [better](std::string_view name) {
+    if (name != "val/accuracy") fail(Category::usage, "no such metric");
+    return better;
+  };
+}
 
 /// After how many of `values` the hook asks to stop; 0: never.
 std::size_t stops_after(std::string_view options, std::initializer_list<double> values, Direction better = Direction::higher) {
   const auto hook = chosen<HookDef>("{name: early_stopping, monitor: val/accuracy, " + std::string(options) + "}").make();
   FakeRun run;
-  run.better = better;
-  hook->at(Point::run_start, run);
+  hook->prepare(directions(better));
   std::size_t n = 0;
   for (const double v : values) {
     ++n;
@@ -74,18 +76,18 @@ TEST_CASE("NaN never improves, and anything improves on it") {
 TEST_CASE("an evaluation without the metric changes nothing; an unknown metric is refused at the start") {
   const auto hook = chosen<HookDef>("{name: early_stopping, monitor: val/accuracy, patience: 1}").make();
   FakeRun run;
-  hook->at(Point::run_start, run);
+  hook->prepare(directions());
   for (int i = 0; i < 5; ++i) hook->at(Point::eval_end, run);
   CHECK(run.reason.empty());
   const auto other = chosen<HookDef>("{name: early_stopping, monitor: val/acuracy}").make();
-  CHECK_THROWS_AS(other->at(Point::run_start, run), Error);
+  CHECK_THROWS_AS(other->prepare(directions()), Error);
 }
 
 TEST_CASE("patience and best survive a resume") {
   const auto ref = chosen<HookDef>("{name: early_stopping, monitor: val/accuracy, patience: 2}");
   const auto a = ref.make(), b = ref.make();
   FakeRun run;
-  a->at(Point::run_start, run);
+  a->prepare(directions());
   for (const double v : {0.5, 0.4}) {
     run.value = v;
     a->at(Point::eval_end, run);
@@ -93,7 +95,7 @@ TEST_CASE("patience and best survive a resume") {
   Checkpoint saved;
   StateSaver saver(saved);
   a->state(saver);
-  b->at(Point::run_start, run);
+  b->prepare(directions());
   StateLoader loader(saved, "memory");
   b->state(loader);
   loader.finish();
