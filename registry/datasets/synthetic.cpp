@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/copy.h"
 #include "lockstep/base/philox.h"
 #include "lockstep/base/text.h"
 #include "lockstep/data/dataset.h"
@@ -68,7 +69,7 @@ class Synthetic final : public Dataset {
   [[nodiscard]] std::int64_t size() const override { return c_.size; }
   void get(std::int64_t i, Sample& s) const override {
     const auto at = static_cast<std::size_t>(i);
-    std::memcpy(s.values[0].data, inputs_.data() + at * width_, width_ * sizeof(float));
+    copy_bytes(s.values[0].data, inputs_.data() + at * width_, width_ * sizeof(float));
     if (c_.num_classes > 0) {
       *s.as<std::int64_t>(1) = targets_[at].label;
     } else {

@@ -5,6 +5,7 @@
 
 #include "data/loader_impl.h"
 #include "lockstep/base/clock.h"
+#include "lockstep/base/copy.h"
 #include "lockstep/base/cpu.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/text.h"
@@ -113,7 +114,7 @@ void BatchMaker::finish(const Sample& s, const BatchSlot& slot, std::size_t row)
             text(v.dtype), text(v.shape), text(want.dtype), text(want.shape));
     }
     std::byte* to = slot.base[f] + row * row_bytes_[f];
-    if (v.data != to) std::memcpy(to, v.data, row_bytes_[f]);
+    if (v.data != to) copy_bytes(to, v.data, row_bytes_[f]);
   }
 }
 

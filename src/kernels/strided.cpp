@@ -164,15 +164,6 @@ void run_chunk(std::span<const Reach> reaches, std::int64_t begin, std::int64_t 
 
 }  // namespace
 
-// memcpy in steps of a cache line. The C library turns long copies into `rep movsb`, which is ten times slower on some
-// CPUs when the two addresses are alike in their last twelve bits (measured on Zen 3).
-void copy_bytes(void* to, const void* from, std::size_t bytes) {
-  char* y = static_cast<char*>(to);
-  const char* x = static_cast<const char*>(from);
-  for (; bytes >= 64; bytes -= 64, y += 64, x += 64) std::memcpy(y, x, 64);
-  if (bytes > 0) std::memcpy(y, x, bytes);
-}
-
 void for_each_run(const Shape& shape, std::span<const Operand> operands, Loop loop, const void* params,
                   std::int64_t cost) {
   const std::int64_t n = shape.numel();

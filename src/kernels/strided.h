@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "lockstep/base/copy.h"
 #include "lockstep/tensor/kernel.h"
 
 namespace lockstep {
@@ -44,9 +45,6 @@ void map(const KernelCall& call, Loop loop, const void* params = nullptr, std::i
 
 /// An op that mutates inputs: operands are the present inputs in order; bit i of `written` marks input i.
 void update(const KernelCall& call, std::uint32_t written, Loop loop, const void* params, std::int64_t cost = 1);
-
-/// memcpy that stays fast where the C library's does not (see the source).
-void copy_bytes(void* to, const void* from, std::size_t bytes);
 
 /// Copies elements of `size` bytes from one strided array to another of the same shape (no overlap).
 void copy_strided(const Shape& shape, void* to, const Strides& to_strides, const void* from,

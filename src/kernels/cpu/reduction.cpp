@@ -1,4 +1,4 @@
-// Reductions in the order of A4: sum, total, amax; argmax.
+// Reductions in the order of A4: sum, total, sum_squares, amax; argmax.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/reduction.cpp"
 #include "hwy/foreach_target.h"
@@ -12,31 +12,50 @@ namespace lockstep::HWY_NAMESPACE {
 void sum_run_f32(const float* x, std::int64_t n, float* out) { *out = run_sum(x, n); }
 void sum_run_f64(const double* x, std::int64_t n, double* out) { *out = run_sum(x, n); }
 
-/// A chunk of floats, each widened before it is added to its lane.
-HWY_INLINE double chunk_total(const float* HWY_RESTRICT x, std::int64_t n) {
+/// Sixteen elements as doubles, squared by a plain product or as they are.
+template <bool kSquare>
+HWY_INLINE Lanes<double> widened(const float* HWY_RESTRICT x) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> narrow;
   constexpr int kWidth = Lanes<double>::kWidth;
-  Lanes<double> sum = lanes_set(0.0);
-  std::int64_t i = 0;
-  for (; i + kSumLanes <= n; i += kSumLanes) {
-    for (int r = 0; r < Lanes<double>::kRegisters; ++r) {
-      sum.v[r] = hn::Add(sum.v[r], hn::PromoteTo(d, hn::LoadU(narrow, x + i + r * kWidth)));
-    }
+  Lanes<double> out;
+  for (int r = 0; r < Lanes<double>::kRegisters; ++r) {
+    const auto v = hn::PromoteTo(d, hn::LoadU(narrow, x + r * kWidth));
+    out.v[r] = kSquare ? hn::Mul(v, v) : v;
   }
-  if (i < n) {
-    alignas(64) double rest[kSumLanes];
-    for (int l = 0; l < kSumLanes; ++l) rest[l] = i + l < n ? static_cast<double>(x[i + l]) : 0.0;
-    lanes_add(sum, lanes_load(rest));
-  }
-  return lanes_fold(sum);
+  return out;
 }
-void total_run_f32(const float* x, std::int64_t n, double* out) {
+template <bool kSquare>
+HWY_INLINE Lanes<double> widened(const double* HWY_RESTRICT x) {
+  Lanes<double> out = lanes_load(x);
+  if (kSquare) {
+    for (int r = 0; r < Lanes<double>::kRegisters; ++r) out.v[r] = hn::Mul(out.v[r], out.v[r]);
+  }
+  return out;
+}
+
+/// A run of floats or doubles in the order of A4, each widened (and squared) before it is added to its lane.
+template <bool kSquare, class T>
+HWY_INLINE void total_run(const T* HWY_RESTRICT x, std::int64_t n, double* out) {
   SumTree<double> tree;
   tree.clear();
-  for (std::int64_t i = 0; i < n; i += kSumChunk) tree.push(chunk_total(x + i, n - i < kSumChunk ? n - i : kSumChunk));
+  for (std::int64_t begin = 0; begin < n; begin += kSumChunk) {
+    const std::int64_t end = n - begin < kSumChunk ? n : begin + kSumChunk;
+    Lanes<double> sum = lanes_set(0.0);
+    std::int64_t i = begin;
+    for (; i + kSumLanes <= end; i += kSumLanes) lanes_add(sum, widened<kSquare>(x + i));
+    if (i < end) {
+      alignas(64) T rest[kSumLanes];
+      for (int l = 0; l < kSumLanes; ++l) rest[l] = i + l < end ? x[i + l] : T{0};
+      lanes_add(sum, widened<kSquare>(rest));
+    }
+    tree.push(lanes_fold(sum));
+  }
   *out = tree.total();
 }
+void total_run_f32(const float* x, std::int64_t n, double* out) { total_run<false>(x, n, out); }
+void squares_run_f32(const float* x, std::int64_t n, double* out) { total_run<true>(x, n, out); }
+void squares_run_f64(const double* x, std::int64_t n, double* out) { total_run<true>(x, n, out); }
 
 /// to[c] = a[c] + b[c]
 template <class T>
@@ -105,6 +124,16 @@ void sum_run_f64(const double* x, std::int64_t n, double* out) { sum_run(x, n, o
 void total_run_f32(const float* x, std::int64_t n, double* out) { sum_run(x, n, out); }
 
 template <class T>
+void squares_run(const T* x, std::int64_t n, double* out) {
+  *out = sum_in_order<double>(n, [x](std::int64_t i) {
+    const auto v = static_cast<double>(x[i]);
+    return v * v;
+  });
+}
+void squares_run_f32(const float* x, std::int64_t n, double* out) { squares_run(x, n, out); }
+void squares_run_f64(const double* x, std::int64_t n, double* out) { squares_run(x, n, out); }
+
+template <class T>
 void sum_columns(const T* x, std::int64_t n, std::int64_t step, std::int64_t columns, T* out) {
   for (std::int64_t c = 0; c < columns; ++c) {
     out[c] = sum_in_order<T>(n, [x, step, c](std::int64_t i) { return x[i * step + c]; });
@@ -137,11 +166,11 @@ using RunFn = void (*)(const T*, std::int64_t, R*);
 template <class T, class R>
 R sum_long(RunFn<T, R> run, const T* x, std::int64_t n) {
   R out{0};
-  if (n <= 2 * kTask) {
+  if (n <= kTask) {
     run(x, n, &out);
     return out;
   }
-  std::int64_t group = kTask;
+  std::int64_t group = kTask / 4;
   while (n / group >= 256) group *= 2;
   R part[257];
   const std::int64_t groups = (n + group - 1) / group;
@@ -249,6 +278,11 @@ void total(const KernelCall& call) {
   *call.out[0].as<double>() = x.dtype == DType::f64 ? total_as<double>(x, pick(LOCKSTEP_ISA(sum_run_f64)))
                                                     : total_as<float>(x, pick(LOCKSTEP_ISA(total_run_f32)));
 }
+void sum_squares(const KernelCall& call) {
+  const Array& x = call.in[0];
+  *call.out[0].as<double>() = x.dtype == DType::f64 ? total_as<double>(x, pick(LOCKSTEP_ISA(squares_run_f64)))
+                                                    : total_as<float>(x, pick(LOCKSTEP_ISA(squares_run_f32)));
+}
 
 template <class T>
 void amax_as(const KernelCall& call, RunFn<T, T> run) {
@@ -305,6 +339,7 @@ constexpr KernelDef kKernels[] = {
     {.op = "amax", .dtypes = kFloats, .fn = &amax},
     {.op = "argmax", .dtypes = kFloats, .fn = &argmax},
     {.op = "total", .dtypes = kFloats, .fn = &total},
+    {.op = "sum_squares", .dtypes = kFloats, .fn = &sum_squares},
 };
 
 }  // namespace
