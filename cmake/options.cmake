@@ -40,10 +40,12 @@ endif()
 include(${CMAKE_CURRENT_LIST_DIR}/contraction.cmake)
 lockstep_check_contraction()
 
-# Without these two allowances ccache refuses every source that uses the precompiled header.
+# Without these two allowances ccache refuses every source that uses a precompiled header; paths relative to the
+# checkout let build folders share what they compile alike.
 find_program(LOCKSTEP_CCACHE ccache)
 if(LOCKSTEP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${LOCKSTEP_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros
+    CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${LOCKSTEP_CCACHE})
 endif()
 
 find_package(Threads REQUIRED)

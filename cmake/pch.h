@@ -1,4 +1,4 @@
-// The one precompiled header: what most sources include anyway.
+// The precompiled header of every layer below nn: what most sources include anyway.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
