@@ -7,6 +7,7 @@
 #include "lockstep/tensor/grad_node.h"
 #include "tensor/inline_list.h"
 #include "tensor/table.h"
+#include "tensor/recycled.h"
 #include "tensor/tensor_impl.h"
 
 namespace lockstep {
@@ -157,7 +158,7 @@ Tensors make_outputs(std::span<const Meta> metas, std::span<const Tensor> in, De
 
 void record(const OpDef& op, std::span<const Tensor> in, std::span<const Meta> in_meta, const Attrs& attrs,
             Tensors& out, bool own) {
-  auto node = std::make_shared<GradNode>();
+  auto node = std::allocate_shared<GradNode>(Recycled<GradNode>());
   node->op = &op;
   node->attrs = attrs;
   node->number = next_node_number();

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "tensor/recycled.h"
 #include "tensor/tensor_impl.h"
 
 namespace lockstep {
@@ -54,7 +55,7 @@ Tensor meta_tensor(const Meta& m) { return Tensor::empty(m.shape, m.dtype, Devic
 
 Tensor with_history(const Tensor& t, std::shared_ptr<GradNode> node, std::size_t index) {
   if (!t.defined()) return t;
-  auto p = std::make_shared<TensorImpl>(*t.impl());
+  auto p = std::allocate_shared<TensorImpl>(Recycled<TensorImpl>(), *t.impl());
   p->node = std::move(node);
   p->output_index = index;
   return Tensor(std::move(p));

@@ -8,6 +8,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/tensor/grad_node.h"
+#include "tensor/recycled.h"
 #include "tensor/tensor_impl.h"
 
 namespace lockstep {
@@ -27,7 +28,7 @@ template <>
 constexpr DType kDTypeOf<bool> = DType::boolean;
 
 std::shared_ptr<TensorImpl> make(const Shape& s, DType t, Device d) {
-  auto p = std::make_shared<TensorImpl>();
+  auto p = std::allocate_shared<TensorImpl>(Recycled<TensorImpl>());
   p->shape = s;
   p->strides = contiguous_strides(s);
   p->dtype = t;
@@ -81,7 +82,7 @@ double read(const void* base, std::int64_t at, DType t) {
 Tensor Tensor::empty(const Shape& s, DType t, Device d) {
   check_shape(s);
   auto p = make(s, t, d);
-  if (d != Device::meta) p->storage = std::make_shared<Storage>(static_cast<std::size_t>(s.numel()) * size_of(t), d);
+  if (d != Device::meta) p->storage = std::allocate_shared<Storage>(Recycled<Storage>(), static_cast<std::size_t>(s.numel()) * size_of(t), d);
   return Tensor(std::move(p));
 }
 
@@ -123,7 +124,7 @@ Tensor Tensor::of(std::span<const T> values, const Shape& s) {
 }
 
 Tensor Tensor::view_of(const Tensor& base, const Shape& s, const Strides& strides, std::int64_t offset) {
-  auto p = std::make_shared<TensorImpl>();
+  auto p = std::allocate_shared<TensorImpl>(Recycled<TensorImpl>());
   p->shape = s;
   p->strides = strides;
   p->offset = offset;
@@ -217,7 +218,7 @@ Tensor& Tensor::requires_grad_(bool on) {
   if (!on) {
     p_->node.reset();
   } else if (!p_->node) {
-    p_->node = std::make_shared<GradNode>();
+    p_->node = std::allocate_shared<GradNode>(Recycled<GradNode>());
     p_->node->number = next_node_number();
     p_->node->leaf = p_;
     p_->node->out_meta.push_back(meta());
