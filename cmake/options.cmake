@@ -10,6 +10,9 @@ set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 # Checks never hang on NDEBUG, so the two build types differ in speed and debug information only.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
+if(LOCKSTEP_SANITIZE)
+  set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")  # at -O0 the sanitized kernels are too slow to train anything
+endif()
 
 # Bits: no contraction anywhere (NUMERICS A1). The other two let sqrt and selects be inlined and
 # vectorised; neither changes a result. -march stays the baseline: instruction sets are chosen at run time.
