@@ -13,6 +13,7 @@
 #include "lockstep/base/text.h"
 #include "lockstep/kernels/cpu.h"
 #include "lockstep/runtime/step.h"
+#include "lockstep/state/hash.h"
 #include "runtime/session.h"
 #include "runtime/step_clock.h"
 
@@ -31,6 +32,14 @@ bool better(double value, const std::optional<double>& best, Direction direction
   if (std::isnan(value)) return false;
   if (!best || std::isnan(*best)) return true;
   return direction == Direction::higher ? value > *best : value < *best;
+}
+
+/// Of the parameters alone: what training is there to change.
+Nh128 parameter_fingerprint(const Experiment& e) {
+  std::vector<TensorEntry> parameters;
+  for (const auto& t : e.state)
+    if (t.kind == StateKind::parameter) parameters.push_back({t.name, t.tensor});
+  return state_fingerprint(parameters);
 }
 
 /// One process's work on one run.
@@ -220,6 +229,8 @@ TrainResult Trainer::run() try {
     static_cast<void>(commit());
   }
   std::string reason;
+  const Nh128 began = parameter_fingerprint(e_);
+  const std::int64_t began_step = step();
   while (true) {
     const double minutes = static_cast<double>(monotonic_ns() - started_ns_) / 60e9;
     if (!abandoned && (step() >= last_ || !opened_.train.stop_reason.empty())) break;
@@ -238,6 +249,9 @@ TrainResult Trainer::run() try {
     if (step() % e_.counters.steps_per_epoch == 0 && !commit_due()) committer_.rows.state_hash(step(), hex(committer_.hash_now()));
     if (!abandoned && commit_due()) static_cast<void>(commit());
   }
+  if (step() > began_step && parameter_fingerprint(e_) == began)
+    failf(Category::numeric, "no parameter changed in the {} steps from {} to {}: the learning rate is too small for these weights, or every gradient is zero; nothing was trained",
+          step() - began_step, began_step, step());
   call_hooks(Point::run_end);
   while (step() != committer_.committed() && !commit()) {}   // commit() throws at the third failure
 
