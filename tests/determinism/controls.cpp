@@ -14,8 +14,8 @@ bool with_threads(const Nuisance& n, bool) { return n.threads > 1; }
 const std::vector<Control>& controls() {
   static const std::vector<Control> all = {
       {"contraction", "the optimizers' kernels compiled with -ffp-contract=fast", {}, &always, "parameters"},
-      {"swapped_adds", "host totals folded 1-2-4-8 instead of 8-4-2-1", {}, &always, "gradient norm"},
-      {"coefficient", "a coefficient of exp moved by one unit in the last place, in the softmax kernels", {}, &always, "loss"},
+      {"swapped_adds", "host totals folded 1-2-4-8 instead of 8-4-2-1", {}, &always, "gradient norm", 1},
+      {"coefficient", "a coefficient of GELU's polynomial moved by one unit in the last place", {}, &always, "gradient norm"},
       {"seed", "seed + 1", {"seed=8"}, &always, "batch"},
       {"lost_slot", "AdamW's second moment left out of the checkpoint", {}, &when_resumed, "parameters"},
       {"out_of_order", "the loader delivers the batches of each pair in the wrong order", {}, &with_workers, "batch"},

@@ -42,7 +42,7 @@ class Scratch {
 /// What came of one row: a chain, or the exit code of the process that failed.
 struct Result {
   int exit_code = 0;
-  std::string message;          // first line of stderr of a process that failed
+  std::string message;          // error line of a process that failed
   std::string chain_path, identity;
   Final end;
 };
@@ -58,7 +58,9 @@ Result run_row(const Options& o, const Row& row, const std::string& dir) {
     const Outcome out = run_process(a, dir);
     result.exit_code = out.exit_code;
     if (out.exit_code != 0) {
-      result.message = out.err.substr(0, out.err.find('\n'));
+      const std::size_t error = out.err.rfind("error: ");
+      result.message = out.err.substr(error == std::string::npos ? 0 : error, 200);
+      result.message.resize(std::min(result.message.find('\n'), result.message.size()));
       return;
     }
     const Json report = Json::parse(out.out, "output of lockstep train");
