@@ -17,7 +17,8 @@ constexpr std::string_view kReport =
 int report(Console& console, bool json, std::string_view category, int code, const std::string& message,
            const std::vector<std::string>& frames) {
   // Diagnostics of a config already say "file:line:column: error: ..." line by line.
-  const bool labelled = message.substr(0, message.find('\n')).find(": error: ") != std::string::npos;
+  const std::string first = message.substr(0, message.find('\n'));
+  const bool labelled = first.find(": error: ") != std::string::npos || first.find(": warning: ") != std::string::npos;
   std::string text = fmt::format("{}{}{}", labelled ? "" : "error: ", message, message.ends_with('\n') ? "" : "\n");
   for (const std::string& frame : frames) text += fmt::format("  {}\n", frame);
   std::fflush(console.out());

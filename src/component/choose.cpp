@@ -53,7 +53,7 @@ void explain_missing(const KindInfo& kind, const Node& n, Place place, Chosen& c
   } else if (place == Place::item) {
     c.note = "an item is a name, {name: x, ...}, or one name with a map of its keys; more keys mean more items: begin each with '-'";
   } else {
-    c.note = fmt::format("a {} is a name, or a map with 'name' and its keys", kind.word);
+    c.note = fmt::format("{} is a name, or a map with 'name' and its keys", with_article(kind.word));
   }
   for (const Mark& mark : kind.marks) c.note += fmt::format("\n'{}' without a name means '{}'", mark.key, mark.component);
 }
@@ -70,7 +70,7 @@ Chosen choose(const KindInfo& kind, const Node& n, Place place) {
   }
   if (!n.is_map()) {
     c.why = fmt::format("expected a {}, got {}", kind.word, n.shown());
-    c.note = fmt::format("a {} is a name, or a map with 'name' and its keys", kind.word);
+    c.note = fmt::format("{} is a name, or a map with 'name' and its keys", with_article(kind.word));
     return c;
   }
   if (const Node* name = n.find("name")) {
@@ -79,7 +79,7 @@ Chosen choose(const KindInfo& kind, const Node& n, Place place) {
     if (name->is_scalar() && !name->scalar.empty()) {
       c.name = name->scalar;
     } else {
-      c.why = fmt::format("the 'name' of a {} is a text, got {}", kind.word, name->shown());
+      c.why = fmt::format("the 'name' of {} is a text, got {}", with_article(kind.word), name->shown());
     }
     return c;
   }

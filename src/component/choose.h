@@ -8,6 +8,9 @@
 
 namespace lockstep {
 
+/// "a layer", "an optim".
+std::string with_article(std::string_view word);
+
 /// A letter, then letters, digits, _ and -.
 bool legal_id(std::string_view id);
 

@@ -33,7 +33,7 @@ std::string type_text(const Type& type) {
 
 std::string bounds_text(const Bounds& b) {
   const bool low = b.low > -std::numeric_limits<double>::infinity();
-  const bool high = b.high < std::numeric_limits<double>::infinity();
+  const bool high = b.high < 9007199254740991.0;  // 2^53 - 1 is as far as integers go, not a limit of the key
   if (low && high) return fmt::format("in {}{}, {}{}", b.open_low ? '(' : '[', b.low, b.high, b.open_high ? ')' : ']');
   if (low) return fmt::format("{} {}", b.open_low ? ">" : ">=", b.low);
   if (high) return fmt::format("{} {}", b.open_high ? "<" : "<=", b.high);

@@ -30,6 +30,21 @@ namespace {
 
 std::string in_section(const Reader& r) { return r.section.empty() ? "at the top level" : "in " + r.section; }
 
+/// The path of a key of this name in a section below, or in what every component of a kind accepts; empty: nowhere.
+std::string elsewhere(std::span<const Field> fields, std::string_view key, const std::string& path) {
+  for (const Field& f : fields) {
+    const std::string at = key_path(path, f.one.empty() ? f.name : f.one);
+    std::span<const Field> inner;
+    if (f.type->form == Form::group) inner = f.type->fields();
+    const bool chosen = f.type->form == Form::component || f.type->form == Form::components;
+    if (chosen && f.type->kind().common != nullptr) inner = f.type->kind().common->fields();
+    if (std::ranges::find(inner, key, &Field::name) != inner.end()) return key_path(at, key);
+    if (f.type->form != Form::group) continue;
+    if (std::string below = elsewhere(inner, key, at); !below.empty()) return below;
+  }
+  return {};
+}
+
 /// Returns the key that was probably meant, or nothing.
 std::string report_unknown(std::span<const Target> targets, std::span<const std::string_view> beside, const Key& key,
                            Reader& r) {
@@ -48,6 +63,10 @@ std::string report_unknown(std::span<const Target> targets, std::span<const std:
     // An override names a whole path: so does the suggestion.
     const bool from_override = key.origin.source && key.origin.source->kind == Source::Kind::override_;
     suggestion = from_override ? key_path(r.path, *word) : std::string(*word);
+  }
+  for (const Target& t : targets) {
+    const std::string there = word ? std::string() : elsewhere(t.fields, key.text, r.path);
+    if (!there.empty()) suggestion = there;
   }
   if (is_reserved_key(key.text)) {
     note = fmt::format("'{}' stands beside a component that is an item of a list\n", key.text) + note;
@@ -102,6 +121,11 @@ bool check_only_when(std::span<const Field> fields, const Field& f, const Key& k
   return false;
 }
 
+/// Whether the field's default has fewer items than it must.
+bool too_few(const Field& f, void* value) {
+  return f.min_items > 0 && f.type->size != nullptr && f.type->size(f.member(value)) < f.min_items;
+}
+
 /// `meant`: keys that a misspelt one stands for, so that they are not reported as missing too.
 bool read_target(const Target& t, const Node* n, const Origin& at, const std::set<std::string>& meant, Reader& r) {
   bool good = true;
@@ -109,9 +133,14 @@ bool read_target(const Target& t, const Node* n, const Origin& at, const std::se
     const Node* value = n != nullptr ? n->find(f.name) : nullptr;
     const Node* one = n != nullptr && !f.one.empty() ? n->find(f.one) : nullptr;
     if (value != nullptr && one != nullptr) {
-      r.diagnostics.error(n->find_key(f.one)->origin, key_path(r.path, f.one),
+      // Where one of them came with `extends`, the file that the user works on is the later one.
+      const Origin &short_at = n->find_key(f.one)->origin, &long_at = n->find_key(f.name)->origin;
+      const bool short_first = short_at < long_at;
+      r.diagnostics.error(short_first ? long_at : short_at, key_path(r.path, short_first ? f.name : f.one),
                           fmt::format("'{}' and '{}' are both written", f.one, f.name), {},
-                          fmt::format("'{}: x' is short for one of '{}' with the id main: keep one of them", f.one, f.name));
+                          fmt::format("the other stands at {}\n'{}: x' is short for one of '{}' with the id main: keep "
+                                      "one of them",
+                                      (short_first ? short_at : long_at).text(), f.one, f.name));
       good = false;
       continue;
     }
@@ -121,7 +150,12 @@ bool read_target(const Target& t, const Node* n, const Origin& at, const std::se
       good &= read_default(f, f.member(t.value), r);
     } else if (meant.contains(std::string(f.name)) || meant.contains(std::string(f.one))) {
       good = false;
-    } else if (f.must_be_written || f.type->form == Form::component) {
+    } else if (f.type->form == Form::group) {
+      // A section that is not written has its keys' defaults, and may lack one that has none.
+      AtKey inner(r, f.name);
+      r.section = r.path;
+      good &= read_value(*f.type, f.bounds, Node::make_map(at), f.member(t.value), r);
+    } else if (f.must_be_written || f.type->form == Form::component || too_few(f, t.value)) {
       const std::string name = f.one.empty() ? std::string(f.name) : fmt::format("{}' or '{}", f.one, f.name);
       r.diagnostics.error(at, key_path(r.path, f.name), fmt::format("missing key '{}' {}", name, in_section(r)), {},
                           fmt::format("{}: {}", f.name, f.doc));

@@ -29,7 +29,8 @@ bool wrong(std::string_view expected, const Node& n, Reader& r, std::string note
 
 bool check_bounds(const Bounds& b, double value, const Node& n, Reader& r) {
   if (b.contain(value)) return true;
-  return fail_at(n, r, fmt::format("'{}' is {}, but must be {}", r.path, n.scalar, bounds_text(b)));
+  return fail_at(n, r, fmt::format("'{}' is {}, but must be {}", r.path, n.scalar,
+                              value > b.high ? fmt::format("{} {}", b.open_high ? "<" : "<=", b.high) : bounds_text(b)));
 }
 
 /// Null is for optional fields; quotes make a text.

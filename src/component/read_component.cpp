@@ -8,6 +8,11 @@
 
 namespace lockstep {
 
+std::string with_article(std::string_view word) {
+  const bool vowel = !word.empty() && std::string_view("aeiou").find(word.front()) != std::string_view::npos;
+  return fmt::format("{} {}", vowel ? "an" : "a", word);
+}
+
 bool legal_id(std::string_view id) {
   if (id.empty() || !((id[0] >= 'a' && id[0] <= 'z') || (id[0] >= 'A' && id[0] <= 'Z'))) return false;
   return id.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == std::string_view::npos;
@@ -63,7 +68,7 @@ bool report_unregistered(const KindInfo& kind, const Chosen& c, Reader& r) {
                                    : fmt::format("registered {}: {}", kind.kind, word_list(names));
   for (const std::string& other : r.registry.kinds()) {
     const ManifestRow* row = other == kind.kind ? nullptr : r.registry.find(other, c.name);
-    if (row != nullptr) note += fmt::format("\n'{}' is a {}", c.name, row->def->kind->word);
+    if (row != nullptr) note += fmt::format("\n'{}' is {}", c.name, with_article(row->def->kind->word));
   }
   r.diagnostics.error(c.origin, r.path, fmt::format("{} '{}' is not in the registry", kind.word, visible(c.name)),
                       word ? std::string(*word) : std::string(), note);

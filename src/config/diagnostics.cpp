@@ -44,6 +44,9 @@ std::string snippet(const Origin& at) {
 void Diagnostics::add(Diagnostic d) {
   for (const Diagnostic& known : list_) {
     if (known.message == d.message && known.path == d.path && known.origin == d.origin) return;
+    // What the text itself has wrong there (no path yet) explains what its reader finds there.
+    const bool both_errors = known.severity == Severity::error && d.severity == Severity::error;
+    if (both_errors && known.path.empty() && !d.path.empty() && d.origin.written() && known.origin == d.origin) return;
   }
   list_.push_back(std::move(d));
 }
@@ -67,8 +70,13 @@ std::size_t Diagnostics::error_count() const {
 }
 
 std::vector<Diagnostic> Diagnostics::sorted() const {
-  std::map<const Source*, std::size_t> order;
-  for (const Diagnostic& d : list_) order.emplace(d.origin.source.get(), order.size());
+  std::map<const Source*, std::pair<bool, std::string>> order;  // files by appearance, then overrides by number
+  for (const Diagnostic& d : list_) {
+    const Source* source = d.origin.source.get();
+    const bool from_override = source != nullptr && source->kind == Source::Kind::override_;
+    order.emplace(source, std::pair(from_override, from_override ? fmt::format("{:>20}", source->name)
+                                                                 : fmt::format("{:020}", order.size())));
+  }
   std::vector<Diagnostic> out = list_;
   std::ranges::stable_sort(out, {}, [&](const Diagnostic& d) {
     return std::tuple(order.at(d.origin.source.get()), d.origin.line, d.origin.column);

@@ -93,6 +93,11 @@ class Builder final : public YAML::EventHandler {
     const std::string_view before = std::string_view(source_->text).substr(lines_[line], end - lines_[line]);
     return {source_, static_cast<int>(line) + 1, count_code_points(before) + 1};
   }
+  /// The innermost '{' or '[' that is still open, and whether it is the brace.
+  [[nodiscard]] std::optional<std::pair<Origin, bool>> open_flow() const {
+    if (stack_.empty() || !stack_.back().flow) return std::nullopt;
+    return std::pair(stack_.back().node.origin, stack_.back().node.is_map());
+  }
 
  private:
   struct Open {
@@ -121,7 +126,9 @@ class Builder final : public YAML::EventHandler {
   }
   void refuse_tag(const Origin& at, const std::string& tag) {
     if (!tag.empty() && tag != "?" && tag != "!") {
-      error(at, fmt::format("the tag '{}'", tag), "tags are not used: a field's type decides how its text is read");
+      constexpr std::string_view kCore = "tag:yaml.org,2002:";
+      const bool core = tag.starts_with(kCore);
+      error(at, fmt::format("a tag, '{}{}'", core ? "!!" : "", core ? tag.substr(kCore.size()) : tag), "tags are not used: a field's type decides how its text is read");
     }
   }
   /// Reported at the end only: an open '{' without its '}' looks like this first, and yaml-cpp then says what it is.
@@ -222,7 +229,11 @@ void report_parse_error(const YAML::Exception& e, const Builder& builder, const 
   if (note.empty() && e.msg.find("illegal map value") != std::string::npos) {
     note = "a text that holds ': ' needs quotes";
   }
-  diagnostics.error(at, {}, fmt::format("not YAML: {}", e.msg), {}, std::move(note));
+  std::string what = e.msg;
+  if (const auto open = builder.open_flow(); open && e.msg.starts_with("end of ")) {
+    what = fmt::format("the '{}' at {} is not closed before this", open->second ? '{' : '[', open->first.text());
+  }
+  diagnostics.error(at, {}, fmt::format("not YAML: {}", what), {}, std::move(note));
 }
 
 }  // namespace

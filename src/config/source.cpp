@@ -1,4 +1,5 @@
 // Sources: files and texts that configuration is read from, and the check of their bytes.
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/core.h>
@@ -7,6 +8,7 @@
 #include "config/utf8.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/file.h"
+#include "lockstep/base/text.h"
 #include "lockstep/config/load_yaml.h"
 
 namespace lockstep {
@@ -30,6 +32,19 @@ bool tab_indents(std::string_view line) {
   return line.substr(0, text).find('\t') != std::string_view::npos;
 }
 
+/// The YAML files in the folder where `path` was looked for.
+std::vector<std::string> configs_beside(const std::string& path) {
+  std::vector<std::string> out;
+  std::error_code missing;
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
+    const auto extension = entry.path().extension();
+    if (extension == ".yaml" || extension == ".yml") out.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
 }  // namespace
 
 SourceRef text_source(std::string name, std::string text, Source::Kind kind, std::string folder) {
@@ -44,8 +59,10 @@ SourceRef text_source(std::string name, std::string text, Source::Kind kind, std
 SourceRef read_source(const std::string& path) {
   const std::optional<FileStat> stat = real_files().stat(path);
   if (!stat) {
-    failf(Category::usage, "{}: no such file; a config file is named by its path, here relative to {}", path,
-          std::filesystem::current_path().string());
+    const std::vector<std::string> names = configs_beside(path);
+    const auto near = nearest(std::filesystem::path(path).filename().string(), names);
+    failf(Category::usage, "{}: no such file{}; a config file is named by its path, here relative to {}", path,
+          near ? fmt::format(", did you mean '{}'", *near) : std::string(), std::filesystem::current_path().string());
   }
   if (stat->directory) failf(Category::usage, "{}: this is a folder; name a config file in it", path);
   std::string text;

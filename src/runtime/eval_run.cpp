@@ -43,13 +43,16 @@ EvalReport evaluate_run(Experiment& e, Store& store, const RunRow& run, std::str
   EvalReport out;
   out.run = run.id;
   out.checkpoint = checkpoint_path(store, run, which);
-  const Checkpoint c = read_checkpoint(real_files(), out.checkpoint);
+  Checkpoint c = read_checkpoint(real_files(), out.checkpoint);
+  // Only the model is loaded; what the optimizer and the hooks kept is no business of an evaluation.
+  std::erase_if(c.tensors, [](const CheckpointTensor& t) { return !t.name.starts_with("model."); });
+  c.scalars = Json::object();
   StateLoader loader(c, out.checkpoint);
   {
     const StateVisitor::Section section(loader, "model");
     e.model->state(loader);
   }
-  if (!loader.missing().empty() || !loader.mismatched().empty()) loader.finish();
+  loader.finish();
   const Digest hash = state_hash(state_entries(e)).root;
   if (hash != c.info.state_hash)
     failf(Category::mismatch, "{}: the loaded weights hash to {}, the checkpoint says {}; the config builds another model than the run's", out.checkpoint, hex(hash).substr(0, 16), hex(c.info.state_hash).substr(0, 16));

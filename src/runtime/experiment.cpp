@@ -51,7 +51,15 @@ Split Experiment::open(const Ref<DatasetDef>& chosen, std::string_view id, std::
   if (out.dataset->size() == 0)
     failf(Category::data, "the split '{}' ({}) has no samples; at least one is needed", id, chosen.shown());
   check_targets(*out.dataset, id);
-  if (train.dataset) check_class_map(train.dataset->spec(), out.dataset->spec(), id);
+  if (train.dataset) {
+    check_class_map(train.dataset->spec(), out.dataset->spec(), id);
+    for (const FieldSpec& f : train.dataset->spec().fields) {
+      const FieldSpec* other = out.dataset->spec().find(f.name);
+      if (f.role != FieldRole::input || other == nullptr || other->shape == f.shape) continue;
+      failf(Category::data, "the input field '{}' has shape {} in train and {} in {}; one model reads both, so they must be equal",
+            f.name, text(f.shape), text(other->shape), id);
+    }
+  }
   out.spec = out.dataset->spec();
   const auto add = [&](std::string_view list) {
     const auto it = config.data.transforms.find(std::string(list));
@@ -98,6 +106,14 @@ Experiment::Experiment(const RunConfig& c) : config(c) {
   const Fields batch = meta_batch(train.spec, std::min(n, loader.batch_size));
   const std::vector<Meta> inputs = input_metas(train.spec, batch);
   if (inputs.empty()) failf(Category::usage, "{}: the dataset has no field with the role input", config.data.train.shown());
+  for (const FieldSpec& f : train.spec.fields) {
+    if (f.role != FieldRole::input || f.dtype != DType::u8) continue;
+    const Frame place("in data.train");
+    failf(Category::usage,
+          "the input field '{}' {} is uint8, and models compute in floats: make it floats with a transform, for example "
+          "data.transforms: {{all: [normalize: {{mean: [0.5], std: [0.5]}}]}}",
+          f.name, text(f.shape));
+  }
   {
     const auto& chosen = config.models.items.front();
     const Frame frame(frame_text, static_cast<const AnyRef*>(&chosen));
@@ -161,6 +177,21 @@ void Experiment::dry_run() const {
   };
   pass(train);
   for (const auto& split : evals) pass(split);
+
+  // A step of training on the fewest rows that one will have: the last batch of an epoch, cut in shards.
+  const std::int64_t n = train.dataset->size(), batch = std::min(n, config.data.loader.batch_size);
+  const std::int64_t rest = config.data.loader.drop_last || n % batch == 0 ? batch : n % batch;
+  Effects dropped;
+  Scope training = scope;
+  training.training = true;
+  training.rng = {seed(), 0, 0, 0};
+  training.effects = &dropped;
+  const Within within(training);
+  const Fields rows = meta_batch(train.spec, std::max<std::int64_t>(1, rest / config.train.shards));
+  Tensors in;
+  for (const FieldSpec& f : train.spec.fields)
+    if (f.role == FieldRole::input) in.push_back(rows.at(f.name));
+  static_cast<void>((*model)(in));
 }
 
 const Split& Experiment::open_test() {

@@ -85,12 +85,12 @@ std::span<const Field> fields_of(const RunConfig*) { return kRun; }
 std::string DataConfig::problem() const {
   for (const auto& [split, list] : transforms)
     if (split != "all" && split != "train" && split != "val" && split != "test")
-      return fmt::format("transforms are given for the split '{}'; splits are all, train, val and test", split);
+      return fmt::format("transforms are given for the split '{}'; the splits are all, train, val and test", split);
   return {};
 }
 
 std::string TrainConfig::problem() const {
-  if (epochs && steps) return "both epochs and steps are given; one of them says how long the run is";
+  if (epochs && steps) return "both epochs and steps are given; one of them says how long the run is: remove one (null takes an inherited one away)";
   if (!epochs && !steps) return "neither epochs nor steps is given; one of them says how long the run is";
   return {};
 }
@@ -102,10 +102,19 @@ const Registry& builtin_registry() {
 
 LoadedConfig load_config(const std::string& file, std::span<const std::string> overrides, Diagnostics& diagnostics) {
   LoadedConfig out;
+  std::vector<Diagnostic> kept;
   const auto rules = position_rules<RunConfig>(builtin_registry());
   out.composed = compose(file, overrides, diagnostics, *rules);
-  Reader reader{builtin_registry(), diagnostics};
-  read(out.composed.root, out.config, reader);
+  const Node& root = out.composed.root;
+  Diagnostics found;
+  Reader reader{builtin_registry(), found};
+  if (!(diagnostics.has_errors() && root.is_null())) read(root, out.config, reader);
+  // Where a file could not be read as a whole, what is not there may stand in the rest: only what is there is judged.
+  for (const Diagnostic& d : found.list()) {
+    const bool absent = d.origin == root.origin && find_path(root, d.path) == nullptr;
+    if (!(diagnostics.has_errors() && absent)) kept.push_back(d);
+  }
+  for (Diagnostic& d : kept) diagnostics.add(std::move(d));
   if (out.composed.root.find("name") == nullptr) out.config.name = std::filesystem::path(file).stem().string();
   return out;
 }

@@ -114,10 +114,15 @@ StepResult Stepper::run(const Batch& batch) {
   }
   const Tensors gradients = tree.total();
   out.grad_norm = clip_grad_norm(gradients, e_.config.train.clip_grad_norm);
-  if (!std::isfinite(out.loss) || !std::isfinite(out.grad_norm))
-    failf(Category::numeric, "step {}: the {} is {}; the weights are those of step {}. Lower the learning rate, clip gradients, or look at the batch (epoch {}, samples {}…)",
-          batch.step + 1, std::isfinite(out.loss) ? "gradient norm" : "loss", std::isfinite(out.loss) ? out.grad_norm : out.loss,
+  if (!std::isfinite(out.loss) || !std::isfinite(out.grad_norm)) {
+    const bool loss = !std::isfinite(out.loss);
+    const double value = loss ? out.loss : out.grad_norm;
+    failf(Category::numeric, 
+          "step {}: the {} is {}; the weights are those of step {}. Lower the learning rate, clip gradients, or look at "
+          "the batch (epoch {}, its first sample is {})",
+          batch.step + 1, loss ? "loss" : "gradient norm", std::isnan(value) ? "not a number" : value > 0 ? "infinite" : "-infinite",
           batch.step, batch.epoch + 1, batch.samples.empty() ? -1 : batch.samples.front());
+  }
   out.lr = e_.optim->lr(batch.step);
   e_.optim->update(gradients, batch.step);
   apply_effects(done);

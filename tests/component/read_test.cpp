@@ -126,7 +126,7 @@ TEST_CASE("numbers: the declared type decides") {
   CHECK(first("train: {clip: 1e999}\n") == "x.yaml:6:15: error: 'train.clip': expected a number, got '1e999'");
   CHECK(first("train: {clip: +-1}\n") == "x.yaml:6:15: error: 'train.clip': expected a number, got '+-1'");
   CHECK(first("seed: 1e20\n") == "x.yaml:6:7: error: 'seed': expected an integer, got '1e20'");
-  CHECK(first("seed: 9007199254740992\n") == "x.yaml:6:7: error: 'seed' is 9007199254740992, but must be in [0, 9007199254740991]");
+  CHECK(first("seed: 9007199254740992\n") == "x.yaml:6:7: error: 'seed' is 9007199254740992, but must be <= 9007199254740991");
 }
 
 TEST_CASE("quoted text is never a number or a boolean") {
@@ -254,7 +254,7 @@ TEST_CASE("singular and plural") {
   CHECK(map.text == "");
   CHECK(map.config.losses.items.at(0).id == "b");
   CHECK(map.config.losses.items.at(1).coef == 2);
-  CHECK(first_line(from(base + "loss: ce\nlosses: [ce]\noptim: sgd\n").text) == "x.yaml:3:1: error: 'loss' and 'losses' are both written");
+  CHECK(first_line(from(base + "loss: ce\nlosses: [ce]\noptim: sgd\n").text) == "x.yaml:4:1: error: 'loss' and 'losses' are both written");
   CHECK(first_line(from(base + "optim: sgd\n").text) == "x.yaml:1:1: error: missing key 'loss' or 'losses' at the top level");
   CHECK(from(base + "losses: {name: ce}\noptim: sgd\n").text.find("one loss is an item: [{name: ...}]") != std::string::npos);
 }

@@ -166,7 +166,7 @@ TEST_CASE("overrides: errors name the place in the argument") {
   CHECK(first("a: 1\n", "b") == "override:1:1: error: 'b' is not an override: it holds no '='");
   CHECK(first("a: 1\n", "b..c=1") == "override:1:1: error: 'b..c' is not a path");
   CHECK(first("a: {b: 1}\n", "a+=1") == "override:1:1: error: 'a' is a map, so '+=' has nothing to append to");
-  CHECK(first("a: 1\n", "a={b") == "override:1:3: error: not YAML: end of map flow not found");
+  CHECK(first("a: 1\n", "a={b") == "override:1:3: error: not YAML: the '{' at override:1:3 is not closed before this");
   CHECK(first("a: 1\n", "extends=b.yaml") == "override:1:1: error: 'extends' cannot be overridden");
   CHECK(first("a: 1\n", "a={b: 1, b: 2}") == "override:1:10: error: the key 'b' stands twice in this map");
 }

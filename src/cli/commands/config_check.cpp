@@ -48,7 +48,10 @@ void add_error(const Error& e, const LoadedConfig& loaded, Diagnostics& diagnost
     }
   }
   if (!place) place = Place{loaded.composed.root.origin, {}};
-  diagnostics.error(place->origin, place->path, e.message, {}, join(e.frames, "\n"));
+  // A frame that only names the path says what the place says.
+  std::vector<std::string> frames = e.frames;
+  std::erase(frames, "in " + place->path);
+  diagnostics.error(place->origin, place->path, e.message, {}, join(frames, "\n"));
 }
 
 int run(const Args& args, Console& console) {

@@ -1,5 +1,6 @@
 // lockstep config explain: where a value comes from and what it replaced.
 #include "cli/command.h"
+#include "cli/load.h"
 #include "lockstep/component/canonical.h"
 #include "lockstep/config/compose.h"
 #include "lockstep/runtime/run_config.h"
@@ -11,7 +12,7 @@ namespace {
 int run(const Args& args, Console& console) {
   auto overrides = args.rest("OVERRIDE");
   const std::string path = args.positional("PATH");
-  const LoadedConfig loaded = load_config(args.positional("CONFIG"), overrides);
+  const LoadedConfig loaded = load_config(args.positional("CONFIG"), overrides, console);
   const Node tree = canonical(loaded.config);
   const Node* written = find_path(loaded.composed.root, path);
   const Node* resolved = find_path(tree, path);

@@ -1,5 +1,6 @@
 // lockstep config show: the resolved config, every default written out.
 #include "cli/command.h"
+#include "cli/load.h"
 #include "lockstep/component/canonical.h"
 #include "lockstep/runtime/run_config.h"
 
@@ -8,7 +9,7 @@ namespace {
 
 int run(const Args& args, Console& console) {
   const auto overrides = args.rest("OVERRIDE");
-  const LoadedConfig loaded = load_config(args.positional("CONFIG"), overrides);
+  const LoadedConfig loaded = load_config(args.positional("CONFIG"), overrides, console);
   const Node tree = canonical(loaded.config);
   console.result(canonical_text(tree), to_json(tree));
   return 0;

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "cli/command.h"
+#include "cli/load.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/text.h"
 #include "lockstep/runtime/eval_run.h"
@@ -49,13 +50,13 @@ int run(const Args& args, Console& console) {
   LoadedConfig loaded;
   RunRow row;
   if (is_config) {
-    loaded = load_config(target, overrides);
+    loaded = load_config(target, overrides, console);
     const auto runs = store.runs(loaded.config.name);
     if (runs.empty()) failf(Category::usage, "no run in {} is called '{}' (the name of {}); train it first, or name a run", args.runs_dir, loaded.config.name, target);
     row = runs.front();
   } else {
     row = store.find_run(target);
-    loaded = load_config(RunPaths{join_path(args.runs_dir, row.id)}.config(), overrides);
+    loaded = load_config(RunPaths{join_path(args.runs_dir, row.id)}.config(), overrides, console);
   }
   Experiment e(loaded.config);
   const EvalReport r = evaluate_run(e, store, row, args.value("--checkpoint").value_or("last"), args.value("--split").value_or("val"));

@@ -73,6 +73,7 @@ int run(const Args& args, Console& console) {
   compare("chain hash", a.chain_hash.substr(0, 16), b.chain_hash.substr(0, 16));
   differing(config_lines(a.config), config_lines(b.config),
             [&](const std::string& key, const std::string& left, const std::string& right) {
+              if (key == "name") return;  // stands above
               table.row({key, left.empty() ? "-" : left, right.empty() ? "-" : right});
               config.push(Json::object().set("path", key).set("a", left.empty() ? Json() : Json(left))
                               .set("b", right.empty() ? Json() : Json(right)));
@@ -82,7 +83,7 @@ int run(const Args& args, Console& console) {
   for (const MetricSummary& m : store.summaries(b.id)) values[m.name].second = m.best;
   for (const auto& [name, pair] : values) {
     const auto& [left, right] = pair;
-    table.row({name + " (best)", left ? number_text(*left) : "-", right ? number_text(*right) : "-"});
+    compare(name + " (best)", left ? number_text(*left) : "-", right ? number_text(*right) : "-");
     metrics.set(name, Json::object().set("a", left ? Json(*left) : Json()).set("b", right ? Json(*right) : Json()));
   }
   // The first commit at which both were hashed and the hashes part.

@@ -1,5 +1,6 @@
 // lockstep train: the main job.
 #include "cli/command.h"
+#include "cli/load.h"
 #include "cli/run_report.h"
 #include "lockstep/base/clock.h"
 #include "lockstep/base/error.h"
@@ -64,7 +65,7 @@ int run(const Args& args, Console& console) {
   if (options.fresh && options.fork) fail(Category::usage, "--new starts a run of its own, --fork a child of another; give one of them");
   if (options.fresh && options.resume == ResumeMode::run) failf(Category::usage, "--new starts a new run, --resume={} continues one; give one of them", options.resume_run);
   const auto overrides = args.rest("OVERRIDE");
-  const LoadedConfig loaded = load_config(args.positional("CONFIG"), overrides);
+  const LoadedConfig loaded = load_config(args.positional("CONFIG"), overrides, console);
   TrainResult result;
   {
     ProgressObserver observer(console);

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "cli/command.h"
+#include "cli/load.h"
 #include "lockstep/audit/verify.h"
 #include "lockstep/track/store.h"
 #include "lockstep/base/error.h"
@@ -35,7 +36,7 @@ int run(const Args& args, Console& console) {
   const auto progress = [&](const VariantResult& v) { console.info(variant_text(v)); };
   VerifyResult r;
   if (target.ends_with(".yaml") || target.ends_with(".yml") || std::filesystem::is_regular_file(target)) {
-    r = verify_config(load_config(target, overrides), steps, {}, progress);
+    r = verify_config(load_config(target, overrides, console), steps, {}, progress);
   } else {
     if (!overrides.empty()) failf(Category::usage, "'{}' is a recorded run, and overrides change what it is; give a config file to verify a changed one", target);
     const Store store = Store::open(args.runs_dir, StoreMode::existing);
