@@ -84,6 +84,7 @@ std::vector<OpSample> matmul_samples() {
                                                                         {31, 641, 5},
                                                                         {65, 64, 70},
                                                                         {130, 700, 37},
+                                                                        {37, 700, 1},
                                                                         {9, 330, 530}})
     out.push_back({.in = {{.shape = {m, k}}, {.shape = {k, n}}}, .check_gradient = m * k * n < 200});
   return out;
@@ -96,6 +97,7 @@ std::vector<OpSample> linear_samples() {
                                                                         {Shape{0, 4}, 3},
                                                                         {Shape{3, 0}, 2},
                                                                         {Shape{17, 129}, 37},
+                                                                        {Shape{1, 701}, 37},
                                                                         {Shape{130, 700}, 37},
                                                                         {Shape{1, 1}, 1}})
     for (const bool bias : {true, false})

@@ -88,21 +88,22 @@ void check_finite(const OpDef& op, std::span<const Tensor> out) {
   }
 }
 
-Array array_of(const Tensor& t) { return {nullptr, t.shape(), t.strides(), t.dtype()}; }
+void add_array(Arrays& list, const TensorImpl& t) {
+  list.emplace(static_cast<void*>(nullptr), t.shape, t.strides, t.dtype);
+}
 
 /// `t` under the shape `to`: stride 0 where it repeats. Broadcasting was validated by infer.
-Array expanded(const Tensor& t, const Shape& to) {
-  if (t.shape() == to) return array_of(t);
-  Array a{nullptr, to, {}, t.dtype()};
-  const std::size_t lead = to.rank() - t.rank();
+void add_expanded(Arrays& list, const TensorImpl& t, const Shape& to) {
+  if (t.shape == to) return add_array(list, t);
+  Array& a = list.emplace(static_cast<void*>(nullptr), to, Strides{}, t.dtype);
+  const std::size_t lead = to.rank() - t.shape.rank();
   for (std::size_t i = lead; i < to.rank(); ++i)
-    a.strides[i] = t.shape()[i - lead] == 1 && to[i] != 1 ? 0 : t.strides()[i - lead];
-  return a;
+    a.strides[i] = t.shape[i - lead] == 1 && to[i] != 1 ? 0 : t.strides[i - lead];
 }
 
 DType key_dtype(std::span<const Tensor> in, std::span<const Meta> out) {
   for (const Tensor& t : in)
-    if (t.defined()) return t.dtype();
+    if (t.defined()) return t.id()->dtype;
   return out.empty() ? DType::f32 : out[0].dtype;
 }
 
@@ -111,11 +112,11 @@ Device device_of(const OpDef& op, std::span<const Tensor> in) {
   bool any = false;
   for (const Tensor& t : in) {
     if (!t.defined()) continue;
-    if (t.device() == Device::meta) return Device::meta;
-    if (any && t.device() != d)
+    if (t.id()->device == Device::meta) return Device::meta;
+    if (any && t.id()->device != d)
       fail(Category::usage,
            fmt::format("{}: inputs are on {} and {}; they must be on one device", op.name, text(d), text(t.device())));
-    d = t.device();
+    d = t.id()->device;
     any = true;
   }
   return d;
@@ -126,11 +127,13 @@ void run_kernel(const OpDef& op, const KernelDef& k, std::span<const Tensor> in,
   Arrays ins, outs;
   for (const Tensor& t : in) {
     if (!t.defined())
-      ins.push({});
+      ins.emplace();
+    else if (op.elementwise && !out.empty())
+      add_expanded(ins, *t.id(), out[0].id()->shape);
     else
-      ins.push(op.elementwise && !out.empty() ? expanded(t, out[0].shape()) : array_of(t));
+      add_array(ins, *t.id());
   }
-  for (const Tensor& t : out) outs.push(array_of(t));
+  for (const Tensor& t : out) add_array(outs, *t.id());
   KernelCall call{op, ins.view(), outs.view(), attrs, nullptr};
   std::optional<Storage> workspace;
   if (k.workspace != nullptr) {
@@ -249,14 +252,15 @@ Tensors apply(const OpDef& op, std::span<const Tensor> in, const Attrs& attrs) {
   InlineList<Meta, kMaxInputs> metas;
   bool history = false, dense = true;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    if (!in[i].defined()) {
+    const TensorImpl* t = in[i].id();
+    if (t == nullptr) {
       if (!optional_input(op.inputs[i])) fail_inputs(op, in);
-      metas.push({});
+      metas.emplace();
       continue;
     }
-    metas.push(in[i].meta());
-    history = history || in[i].requires_grad();
-    dense = dense && in[i].contiguous();
+    metas.emplace(t->shape, t->dtype);
+    history = history || t->node != nullptr;
+    dense = dense && t->contiguous;
   }
   const std::vector<Meta> result = op.infer({op, metas.view(), attrs, in});
   if (op.mutates != 0) check_mutated(op, in);

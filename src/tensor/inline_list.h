@@ -17,7 +17,9 @@ class InlineList {
   InlineList() {}  // the bytes stay uninitialised
   InlineList(const InlineList&) = delete;
   InlineList& operator=(const InlineList&) = delete;
-  T& push(const T& v) { return *::new (static_cast<void*>(at(n_++))) T(v); }
+  /// Made in place from its members: these are long values, and a temporary would be one more copy of each.
+  template <class... Args>
+  T& emplace(const Args&... members) { return *::new (static_cast<void*>(at(n_++))) T{members...}; }
   T& operator[](std::size_t i) { return *at(i); }
   [[nodiscard]] std::size_t size() const { return n_; }
   [[nodiscard]] std::span<const T> view() const { return {reinterpret_cast<const T*>(bytes_), n_}; }

@@ -36,7 +36,8 @@ SizeClass class_of(std::size_t bytes) {
 struct Shared {
   std::mutex mutex;
   std::array<std::vector<void*>, kClasses> free;
-  std::atomic<std::uint64_t> in_use{0}, peak{0}, cached{0}, allocations{0}, hits{0};
+  std::atomic<std::uint64_t> in_use{0}, peak{0}, allocations{0};
+  std::atomic<std::uint64_t> held{0}, misses{0};   // bytes taken from the system; allocations that the cache did not serve
 };
 /// Never destroyed: static tensors may be freed after every other static.
 Shared& shared() {
@@ -102,9 +103,9 @@ void count_in(std::size_t bytes, bool hit) {
   while (now > peak && !s.peak.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
   }
   s.allocations.fetch_add(1, std::memory_order_relaxed);
-  if (hit) {
-    s.hits.fetch_add(1, std::memory_order_relaxed);
-    s.cached.fetch_sub(bytes, std::memory_order_relaxed);
+  if (!hit) {
+    s.misses.fetch_add(1, std::memory_order_relaxed);
+    s.held.fetch_add(bytes, std::memory_order_relaxed);
   }
 }
 
@@ -135,13 +136,13 @@ Storage::~Storage() {
   const SizeClass c = class_of(bytes_);
   Shared& s = shared();
   s.in_use.fetch_sub(c.bytes, std::memory_order_relaxed);
-  s.cached.fetch_add(c.bytes, std::memory_order_relaxed);
   put(data_, c);
 }
 
 MemoryStats memory_stats() {
   const Shared& s = shared();
-  return {s.in_use.load(), s.peak.load(), s.cached.load(), s.allocations.load(), s.hits.load()};
+  const std::uint64_t in_use = s.in_use.load(), held = s.held.load(), all = s.allocations.load(), misses = s.misses.load();
+  return {in_use, s.peak.load(), held > in_use ? held - in_use : 0, all, all > misses ? all - misses : 0};
 }
 
 void reset_peak_memory() { shared().peak.store(shared().in_use.load()); }
@@ -152,7 +153,7 @@ void trim_memory() {
   const std::lock_guard lock(s.mutex);
   for (std::size_t i = 0; i < kClasses; ++i) {
     const std::size_t bytes = i < 4 ? (i + 1) * kAlign : ((4 + i % 4 + 1) << (i / 4 + 5));
-    s.cached.fetch_sub(bytes * s.free[i].size(), std::memory_order_relaxed);
+    s.held.fetch_sub(bytes * s.free[i].size(), std::memory_order_relaxed);
     for (void* p : s.free[i]) std::free(p);
     s.free[i].clear();
   }

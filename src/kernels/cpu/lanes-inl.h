@@ -158,7 +158,10 @@ HWY_INLINE T run_max(const T* HWY_RESTRICT x, std::int64_t n, T best) {
   if (!hn::AllTrue(d, plain)) return larger_of(static_cast<T>(__builtin_nan("")), best);
   alignas(64) T part[kWidth];
   hn::Store(most, d, part);
-  for (std::int64_t l = 0; l < kWidth; ++l) best = larger_of(best, part[l]);
+  for (std::int64_t half = kWidth / 2; half > 0; half /= 2) {
+    for (std::int64_t l = 0; l < half; ++l) part[l] = part[l] > part[l + half] ? part[l] : part[l + half];
+  }
+  best = larger_of(best, part[0]);
   if (best == 0) {
     for (i = 0; i < n; ++i) best = larger_of(best, x[i]);
   }

@@ -12,6 +12,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/matmul.cpp"
 #include "hwy/foreach_target.h"
 #include "kernels/cpu/gemm-inl.h"
+#include "kernels/cpu/gemv-inl.h"
 
 #if !HWY_ONCE
 HWY_BEFORE_NAMESPACE();
@@ -130,8 +131,21 @@ Gemm<T> planned(Gemm<T> g) {
   return g;
 }
 
+/// One row by contiguous columns (or one column, which is turned into that), as far as whole registers of outputs
+/// reach. Returns how many outputs that were.
+std::int64_t multiply_row(Gemm<float>& g) {
+  constexpr std::int64_t kColumns = 16, kTask = std::int64_t{1} << 17;   // multiplications that pay for a task
+  if (g.n == 1 && g.m != 1) g = swapped(g);
+  const auto run = pick<void (*)(const Gemm<float>&, std::int64_t, std::int64_t)>(nullptr, &N_AVX2::gemv_f32, &N_AVX3::gemv_f32);
+  if (run == nullptr || g.m != 1 || g.b_row != 1) return 0;
+  const std::int64_t done = g.n / kColumns * kColumns;
+  const std::int64_t each = std::max(kColumns, kTask / g.k / kColumns * kColumns);
+  parallel_for((done + each - 1) / each, [&](std::int64_t task) { run(g, task * each, std::min(done, (task + 1) * each)); });
+  return done;
+}
+
 template <class T>
-void multiply(const Gemm<T>& product) {
+void multiply(Gemm<T> product) {
   if (product.m == 0 || product.n == 0) return;
   if (product.k == 0) {
     for (std::int64_t i = 0; i < product.m; ++i) {
@@ -140,6 +154,16 @@ void multiply(const Gemm<T>& product) {
       }
     }
     return;
+  }
+  if constexpr (sizeof(T) == 4) {
+    if (product.m == 1 || product.n == 1) {
+      const std::int64_t done = multiply_row(product);
+      if (done == product.n) return;
+      product.n -= done;
+      product.b += done * product.b_col;
+      product.c += done * product.c_col;
+      if (product.bias != nullptr && !product.bias_by_row) product.bias += done;
+    }
   }
   const Gemm<T> g = planned(product);
   void (*block)(const Gemm<T>&, std::int64_t, std::int64_t, std::int64_t, std::int64_t, T*);
