@@ -118,12 +118,14 @@ std::int64_t wanted(std::int64_t all, std::int64_t steps) { return steps > 0 ? s
 }  // namespace
 
 std::vector<Variant> default_variants(std::int64_t steps) {
+  // Only a stop before the last step leaves something to resume.
+  const auto resume = [steps](std::int64_t at) { return at >= 1 && at < steps ? std::optional(at) : std::nullopt; };
   std::vector<Variant> out = {{1, 0, Isa::scalar, 1, {}}};
   const Isa best = best_isa();
-  if (best == Isa::scalar) out.push_back({2, 1, Isa::scalar, 1, std::max<std::int64_t>(steps / 2, 1)});
-  if (supported(Isa::avx2)) out.push_back({2, 1, Isa::avx2, 2, std::max<std::int64_t>(steps / 2, 1)});
-  out.push_back({3, 4, best, 1, 1});
-  out.push_back({7, 2, best, 4, std::max<std::int64_t>(steps - 1, 1)});
+  if (best == Isa::scalar) out.push_back({2, 1, Isa::scalar, 1, resume(steps / 2)});
+  if (supported(Isa::avx2)) out.push_back({2, 1, Isa::avx2, 2, resume(steps / 2)});
+  out.push_back({3, 4, best, 1, resume(1)});
+  out.push_back({7, 2, best, 4, resume(steps - 1)});
   return out;
 }
 

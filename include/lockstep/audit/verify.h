@@ -31,7 +31,7 @@ struct VerifyResult {
 };
 
 /// A small covering set for a run of `steps` steps: threads 1, 2, 3, 7; workers 0, 1, 4, 2; every instruction set of this
-/// CPU; resume at the first, a middle and the last but one step.
+/// CPU; resume after the first, a middle and the last but one step, where a run has these.
 std::vector<Variant> default_variants(std::int64_t steps);
 
 using VerifyProgress = std::function<void(const VariantResult&)>;

@@ -23,19 +23,26 @@ Json variant_json(const VariantResult& v) {
       .set("difference", v.difference.empty() ? Json() : Json(v.difference));
 }
 
-std::string variant_text(const VariantResult& v) {
+/// `reference`: the first repetition of a config, with which the others are compared.
+std::string variant_text(const VariantResult& v, bool reference) {
   const auto& n = v.variant;
-  return fmt::format("threads {}  workers {}  {:<6}  resumed {:<8}  {}  {}", n.threads, n.workers, text(n.isa),
-                     n.resume_at ? fmt::format("at {}", *n.resume_at) : "-", v.state_hash.substr(0, 16), v.equal ? "equal" : "DIFFERS at " + v.difference);
+  const std::string verdict = !v.equal ? "DIFFERS at " + v.difference : reference ? "reference" : "equal";
+  return fmt::format("threads {}  workers {}  {:<6}  shards per pass {}  {:<12}  {}  {}", n.threads, n.workers, text(n.isa), n.shards_per_pass,
+                     n.resume_at ? fmt::format("resumed at {}", *n.resume_at) : "", v.state_hash.substr(0, 16), verdict);
 }
 
 int run(const Args& args, Console& console) {
   const std::string target = args.positional("RUN");
   const auto overrides = args.rest("OVERRIDE");
   const std::int64_t steps = args.integer("--steps", 1, std::int64_t{1} << 53).value_or(0);
-  const auto progress = [&](const VariantResult& v) { console.info(variant_text(v)); };
+  bool reference = false;
+  const auto progress = [&](const VariantResult& v) {
+    console.info(variant_text(v, reference));
+    reference = false;
+  };
   VerifyResult r;
   if (target.ends_with(".yaml") || target.ends_with(".yml") || std::filesystem::is_regular_file(target)) {
+    reference = true;
     r = verify_config(load_config(target, overrides, console), steps, {}, progress);
   } else {
     if (!overrides.empty()) failf(Category::usage, "'{}' is a recorded run, and overrides change what it is; give a config file to verify a changed one", target);
