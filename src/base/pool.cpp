@@ -14,7 +14,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr std::int64_t kSpinNs = 30'000;
+constexpr std::int64_t kSpinNs = 200'000;   // longer than the caller's work between two jobs of a step
 constexpr int kMaxThreads = 256;
 
 constinit thread_local bool inside_part = false;
