@@ -26,9 +26,20 @@ std::string_view text(Category category) {
 
 std::string Frame::text() const { return render_ != nullptr ? render_(context_) : std::string(what_); }
 
-void note_error_site(const Site& site) {
+namespace {
+
+// The compiler may have been told a path relative to the build folder; what counts is the path in the checkout.
+Site in_checkout(Site site) {
+  while (std::string_view(site.file).starts_with("../")) site.file += 3;
+  return site;
+}
+
+}  // namespace
+
+void note_error_site(const Site& where) {
   static const char* const path = std::getenv("LOCKSTEP_ERROR_LOG");
   if (path == nullptr || *path == '\0') return;
+  const Site site = in_checkout(where);
   static std::mutex mutex;
   static std::set<std::string> seen;
   std::string entry = fmt::format("{}:{}\n", site.file, site.line);
@@ -42,7 +53,7 @@ void note_error_site(const Site& site) {
 }
 
 Error::Error(Category category_, std::string message_, Site site_)
-    : category(category_), message(std::move(message_)), site(site_) {
+    : category(category_), message(std::move(message_)), site(in_checkout(site_)) {
   note_error_site(site);
   for (const Frame* frame = Frame::top(); frame != nullptr; frame = frame->below()) frames.push_back(frame->text());
 }

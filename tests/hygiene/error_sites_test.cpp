@@ -111,8 +111,9 @@ std::vector<ErrorSite> sites_of(const SourceFile& file, const std::set<std::stri
 }
 
 std::vector<ErrorSite> all_sites() {
-  std::set<std::string> everywhere;
+  std::set<std::string> everywhere = {"fail", "failf"};
   const auto counts = [](const SourceFile& f) {
+    if (f.path == "include/lockstep/base/error.h" || f.path == "src/base/error.cpp") return false;  // they hand on
     return f.path.starts_with("include/") || f.path.starts_with("src/") || f.path.starts_with("registry/");
   };
   for (const SourceFile& file : source_files()) {
@@ -179,7 +180,7 @@ TEST_CASE("the scan finds calls, their texts and their lines") {
   const SourceFile file{"src/x.cpp",
                         "void f() {\n  failf(Category::usage, \"a {} \"\n        \"b\", 1);\n  own(x, \"c\");\n}\n"
                         "void own(int x, std::string m, Site site = {}) { fail(c, m, site); }\n",
-                        "void f() {\n  failf(Category::usage, \"    \"\n        \" \", 1);\n  own(x, \" \");\n}\n"
+                        "void f() {\n  failf(Category::usage, \"     \"\n        \" \", 1);\n  own(x, \" \");\n}\n"
                         "void own(int x, std::string m, Site site = {}) { fail(c, m, site); }\n",
                         "x"};
   CHECK(reporters(file) == std::set<std::string>{"own"});
