@@ -180,6 +180,18 @@ std::string_view text(Json::Type type) {
   return kNames[static_cast<std::size_t>(type)];
 }
 
+Json::Json() = default;
+Json::Json(const Json&) = default;
+Json::Json(Json&&) noexcept = default;
+Json& Json::operator=(const Json&) = default;
+Json& Json::operator=(Json&&) noexcept = default;
+Json::~Json() = default;
+Json::Json(std::string value) : value_(std::move(value)) {}
+Json::Json(std::string_view value) : value_(std::string(value)) {}
+Json::Json(const char* value) : value_(std::string(value)) {}
+Json::Json(Array items) : value_(std::move(items)) {}
+Json::Json(Object members) : value_(std::move(members)) {}
+
 void Json::set_unsigned(std::uint64_t value) {
   if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
     value_ = static_cast<std::int64_t>(value);

@@ -25,6 +25,13 @@ bool operator<(const Origin& a, const Origin& b) {
   return std::tie(a_name, a.line, a.column) < std::tie(b_name, b.line, b.column);
 }
 
+Node::Node() = default;
+Node::Node(const Node&) = default;
+Node::Node(Node&&) noexcept = default;
+Node& Node::operator=(const Node&) = default;
+Node& Node::operator=(Node&&) noexcept = default;
+Node::~Node() = default;
+
 Node Node::make_null(Origin o) {
   Node n;
   n.origin = std::move(o);

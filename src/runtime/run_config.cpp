@@ -76,6 +76,13 @@ constexpr Field kRun[] = {
 
 }  // namespace
 
+RunConfig::RunConfig() = default;
+RunConfig::RunConfig(const RunConfig&) = default;
+RunConfig::RunConfig(RunConfig&&) noexcept = default;
+RunConfig& RunConfig::operator=(const RunConfig&) = default;
+RunConfig& RunConfig::operator=(RunConfig&&) noexcept = default;
+RunConfig::~RunConfig() = default;
+
 std::span<const Field> fields_of(const LoaderConfig*) { return kLoader; }
 std::span<const Field> fields_of(const DataConfig*) { return kData; }
 std::span<const Field> fields_of(const CheckpointConfig*) { return kCheckpoint; }

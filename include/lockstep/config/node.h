@@ -52,6 +52,14 @@ class Node {
   std::vector<Key> keys;       // a map's keys, in the order of `items`
   Origin origin;
 
+  // Not inline: every user of a config would compile them anew.
+  Node();
+  Node(const Node&);
+  Node(Node&&) noexcept;
+  Node& operator=(const Node&);
+  Node& operator=(Node&&) noexcept;
+  ~Node();
+
   static Node make_null(Origin o = {});
   static Node make_scalar(std::string text, bool quoted = false, Origin o = {});
   static Node make_list(std::vector<Node> items = {}, Origin o = {});

@@ -64,6 +64,14 @@ struct RunConfig {
   Many<MetricDef> metrics;
   TrainConfig train;
   std::vector<Ref<HookDef>> hooks;
+
+  // Not inline: every command would compile them anew.
+  RunConfig();
+  RunConfig(const RunConfig&);
+  RunConfig(RunConfig&&) noexcept;
+  RunConfig& operator=(const RunConfig&);
+  RunConfig& operator=(RunConfig&&) noexcept;
+  ~RunConfig();
 };
 
 std::span<const Field> fields_of(const LoaderConfig*);
