@@ -389,7 +389,7 @@ TEST_CASE("a signal: 130, a checkpoint, and the resumed run is the same") {
       const auto part = go(place.config(), place, seen);
       CHECK(part.step == at);
       CHECK(outcome(place, part.run).step == at);
-        CHECK(part.exit_code == (at == 6 ? 0 : 130));   // a signal before an evaluation does not abandon it
+      CHECK(part.exit_code == (at == 6 ? 0 : 130));   // a signal before an evaluation does not abandon it
       CHECK(part.status == (at == 6 ? RunStatus::finished : RunStatus::stopped));
       CHECK(part.reason == (at == 6 ? "" : "interrupted by a signal"));
       const auto r = go(place.config(), place, ResumeMode::automatic);
