@@ -8,6 +8,7 @@
 #include "lockstep/runtime/train.h"
 #include "lockstep/state/chain.h"
 #include "lockstep/track/run_dir.h"
+#include "runtime/session.h"
 
 namespace lockstep {
 namespace {
@@ -130,12 +131,8 @@ std::vector<Variant> default_variants(std::int64_t steps) {
 }
 
 VerifyResult verify_config(const LoadedConfig& loaded, std::int64_t steps, std::vector<Variant> variants, const VerifyProgress& progress) {
-  std::int64_t all = steps;
-  if (const auto& t = loaded.config.train; true) {
-    const Experiment e(loaded.config);
-    all = wanted(std::min(e.counters.total_steps, t.max_steps.value_or(e.counters.total_steps)), steps);
-  }
-  const Link link{loaded, all};
+  const std::int64_t all = last_step(Experiment(loaded.config));
+  const Link link{loaded, wanted(all, steps)};
   return repeat(std::span(&link, 1), {}, {}, {}, std::move(variants), progress);
 }
 
