@@ -1,5 +1,6 @@
 // Kernels against the machine and against PyTorch: matrix products in % of the FMA peak probed in the same run,
-// the others in GB/s beside a plain copy. bench_ops [--threads N] [--rounds N] [--python PATH]; no pass or fail.
+// the others in GB/s beside a plain copy. No pass or fail.
+// bench_ops [--threads N] [--rounds N] [--python PATH] [--only TEXT: lines that hold it]
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,8 +151,9 @@ for line in sys.stdin:
     f, best = made[line], 1e9
     with torch.no_grad():
         f()
-        end = time.perf_counter() + 0.02
-        while time.perf_counter() < end:
+        end, calls = time.perf_counter() + 0.02, 0
+        while calls < 4 or time.perf_counter() < end:
+            calls += 1
             start = time.perf_counter()
             f()
             best = min(best, time.perf_counter() - start)
@@ -166,28 +168,34 @@ for line in sys.stdin:
 struct Bench {
   Peer& peer;
   int rounds;
-  double peak = 0, copy = 0;   // GFLOP/s, GB/s
+  std::string only;            // lines that do not hold this text are left out
+  double copy = 0;             // GB/s
 
-  /// The best of a burst of 20 ms, in turns with the peer; medians over the rounds. `work`: flops or bytes of a call.
+  /// The best of a burst of 20 ms and at least four calls, in turns with the peer and, for flops, the FMA probe, because
+  /// the machine's speed moves; medians over the rounds. `work`: flops or bytes of a call.
   template <class F>
   void line(const std::string& name, const std::string& request, double work, bool flops, F&& f) {
-    std::vector<double> ours, theirs;
+    if (name.find(only) == std::string::npos) return;
+    std::vector<double> ours, theirs, parts;
     for (int round = 0; round < rounds; ++round) {
+      const double limit = flops ? fma_peak() : copy;
       f();
       double best = 1e9;
-      for (const double end = seconds() + 0.02; seconds() < end;) {
+      const double end = seconds() + 0.02;
+      for (int calls = 0; calls < 4 || seconds() < end; ++calls) {
         const double start = seconds();
         f();
         best = std::min(best, seconds() - start);
       }
       ours.push_back(best);
+      if (limit > 0) parts.push_back(work / best / 1e9 / limit);
       if (!peer.ready() || request.empty()) continue;
       theirs.push_back(peer.ask(request));
       std::this_thread::sleep_for(std::chrono::milliseconds(40));   // its idle workers still spin
     }
     const double t = median(ours), rate = work / t / 1e9;
     fmt::print("{:<30} {:>9.2f} us {:>7.1f} {} {:>6.1f} %", name, t * 1e6, rate, flops ? "GFLOP/s" : "GB/s   ",
-               100 * rate / (flops ? peak : copy));
+               parts.empty() ? 0 : 100 * median(parts));
     if (!theirs.empty()) fmt::print("   PyTorch {:>9.2f} us, {:>5.2f} x", median(theirs) * 1e6, median(theirs) / t);
     fmt::print("\n");
     std::fflush(stdout);
@@ -252,20 +260,20 @@ void rows(Bench& bench) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string python;
+  std::string python, only;
   int threads = 1, rounds = 7;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string_view key = argv[i];
     if (key == "--threads") threads = std::atoi(argv[i + 1]);
     if (key == "--rounds") rounds = std::atoi(argv[i + 1]);
     if (key == "--python") python = argv[i + 1];
+    if (key == "--only") only = argv[i + 1];
   }
   set_threads(std::max(1, threads));
   install_builtin_ops();
   const NoGrad off;
   Peer peer(python, pool().threads());
-  Bench bench{peer, std::max(1, rounds)};
-  bench.peak = fma_peak();
+  Bench bench{peer, std::max(1, rounds), only};
   const Tensor from = filled({1 << 24}), to = Tensor::empty({1 << 24});
   for (int i = 0; i < 5; ++i) {
     const double start = seconds();
@@ -273,7 +281,7 @@ int main(int argc, char** argv) {
     bench.copy = std::max(bench.copy, 2 * 4.0 * (1 << 24) / (seconds() - start) / 1e9);
   }
   fmt::print("{} threads, {}: FMA peak {:.1f} GFLOP/s, copy of 64 MB {:.1f} GB/s (read + write)\n", pool().threads(),
-             text(current_isa()), bench.peak, bench.copy);
+             text(current_isa()), fma_peak(), bench.copy);
   products(bench);
   rows(bench);
   return 0;

@@ -3,6 +3,8 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/lanes-inl.h"
 
+#include "hwy/cache_control.h"
+
 #if !HWY_ONCE
 HWY_BEFORE_NAMESPACE();
 namespace lockstep::HWY_NAMESPACE {
@@ -11,6 +13,9 @@ namespace lockstep::HWY_NAMESPACE {
 template <class T>
 constexpr int kTileColumns = static_cast<int>(2 * HWY_MAX_BYTES / sizeof(T));
 constexpr int kTileRows = HWY_TARGET == HWY_AVX2 ? 6 : 12;
+
+/// How many k ahead of their use rows of B are asked for: they come from the second cache or beyond.
+constexpr std::int64_t kAhead = 16;
 
 /// One tile over one chunk of k: C = C + chain, or +0 + chain on the first chunk, plus bias on the last.
 template <class T>
@@ -52,9 +57,16 @@ HWY_NOINLINE void tile(const Tile<T>& t) {
   const T* HWY_RESTRICT a = t.a;
   const T* HWY_RESTRICT b = t.b;
   const std::int64_t a_step = t.a_step, b_step = t.b_step;
+  const std::int64_t ahead = kAhead * b_step;
+  if (t.c_col == 1 && t.k > 64) {   // C is read last; short tiles would wait for the request itself
+    HWY_UNROLL(16)
+    for (int r = 0; r < kRows; ++r) hwy::Prefetch(t.c + r * t.c_row);
+  }
   // Not unrolled: twelve FMAs hide the loop, and g++ spills accumulators when it sees several steps at once.
   HWY_UNROLL(1)
   for (std::int64_t rest = t.k; rest > 0; --rest) {
+    hwy::Prefetch(b + ahead);
+    if constexpr (kTileColumns<T> * sizeof(T) > 64) hwy::Prefetch(b + ahead + kWidth);
     const V b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + kWidth);
     b += b_step;
     HWY_UNROLL(16)

@@ -108,8 +108,8 @@ double cost(const Gemm<T>& g) {
   return cycles;
 }
 
-/// Decides orientation, packing and blocks, from shapes and strides only. The thresholds were measured; no bit
-/// depends on them. B is turned or copied into panels where its columns are not contiguous or its rows are read
+/// Decides orientation, packing and blocks from shapes, strides and the number of threads. The thresholds were measured;
+/// no bit depends on them. B is turned or copied into panels where its columns are not contiguous or its rows are read
 /// often; A where each k would touch another line of memory (the transposed factor of weight gradients).
 template <class T>
 Gemm<T> planned(Gemm<T> g) {
@@ -120,13 +120,16 @@ Gemm<T> planned(Gemm<T> g) {
   g.n_block = std::min(kMaxColumnBlock, (g.n + 31) / 32 * 32);
   g.m_block = g.m;
   const double flops = 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
-  // Tasks: two from 4 MFLOP on, eight from 48. Columns are split first, since rows that are split pack B again.
-  const auto wanted = flops < 2 * kInlineFlops ? 1 : static_cast<std::int64_t>(std::clamp(flops / (3 * kInlineFlops), 2.0, 8.0));
+  // Tasks: one for one thread, else two from 4 MFLOP on, eight from 48. Columns are split first, since rows that are
+  // split pack B again; not as far where A is packed for each block of columns.
+  const auto wanted = flops < 2 * kInlineFlops || pool().threads() == 1
+                          ? 1
+                          : static_cast<std::int64_t>(std::clamp(flops / (3 * kInlineFlops), 2.0, 8.0));
   const auto split = [&](std::int64_t columns, std::int64_t rows) {
     while (g.n_tasks() * g.m_tasks() < wanted && g.n_block > columns) g.n_block = (g.n_block / 2 + 31) / 32 * 32;
     while (g.n_tasks() * g.m_tasks() < wanted && g.m_block > rows) g.m_block = (g.m_block / 2 + 11) / 12 * 12;
   };
-  split(256, 96);
+  split(g.pack_a ? 256 : 128, 96);
   split(32, 24);
   return g;
 }
