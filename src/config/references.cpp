@@ -128,9 +128,11 @@ class Resolver {
       return {};
     }
     resolve(node);
+    if (nodes_ > kMaxNodes) return {};   // said once
     nodes_ += count_nodes(node);
     if (nodes_ > kMaxNodes) {
-      diagnostics_.error(at.origin, {}, fmt::format("references make more than {} values", kMaxNodes));
+      diagnostics_.error(at.origin, {}, fmt::format("references make more than {} values", kMaxNodes), {},
+                         "each reference copies what it names: see whether they multiply");
       return {};
     }
     return node;

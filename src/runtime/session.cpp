@@ -138,8 +138,13 @@ void Opener::begin_again(Opened& out) {
   for (const auto& a : from ? store.artifacts(parent.run) : std::vector<ArtifactRow>{}) {
     if (a.kind == "model" || a.step != parent.step || a.hash != parent.hash) continue;
     const std::string source = join_path(paths_of(store, *from).dir, a.path);
-    const Checkpoint c = read_checkpoint(files, source);
-    if (c.info.step == parent.step && hex(c.info.state_hash) == parent.hash) return inherit(out, *from, c, source);
+    std::optional<Checkpoint> c;
+    try {
+      c = read_checkpoint(files, source);
+    } catch (const Error& broken) {   // gone or damaged: another one may hold the step
+      if (broken.category != Category::data) throw;
+    }
+    if (c && c->info.step == parent.step && hex(c->info.state_hash) == parent.hash) return inherit(out, *from, *c, source);
   }
   failf(Category::data, "run {} is a child of run {} at step {} and died before its first commit, and the parent has no checkpoint of that step any more; make a new child with --resume={} --fork",
         out.row.id, parent.run, parent.step, parent.run);

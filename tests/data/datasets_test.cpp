@@ -119,6 +119,16 @@ TEST_CASE("normalize refuses what it cannot do") {
   CHECK_THROWS_WITH_AS(static_cast<void>(test::transform("normalize")->spec(ids)), doctest::Contains("it works on uint8 and float32"), Error);
 }
 
+TEST_CASE("what the training split has, every split must have; normalize needs an input") {
+  const Counted data(3);
+  SampleSpec other = data.spec();
+  other.fields.pop_back();
+  CHECK_THROWS_WITH_AS(check_class_map(data.spec(), other, "val"), "val has no field 'target', which the training split has", Error);
+  other = data.spec();
+  other.fields.erase(other.fields.begin());
+  CHECK_THROWS_WITH_AS(static_cast<void>(test::transform("normalize")->spec(other)), "normalize: the samples have no input field to work on", Error);
+}
+
 TEST_CASE("targets outside the classes are found with their sample") {
   Counted data(10);
   check_targets(data, "train");

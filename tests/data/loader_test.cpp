@@ -164,6 +164,10 @@ TEST_CASE("drop_last drops, and an epoch without a batch is an error") {
   Loader one(data, {}, c, 1, Pass::training);
   CHECK(one.steps_per_epoch() == 1);
   CHECK(take(one, 1)[0].samples.size() == 45);
+  c.batch_size = 0;
+  CHECK_THROWS_WITH_AS(Loader(data, {}, c, 1, Pass::training), "a batch size of 0: it must be at least 1", Error);
+  c.batch_size = 8;
+  CHECK_THROWS_WITH_AS(Loader(data, {}, config(-1, 2), 1, Pass::training), "workers -1 and prefetch 2: neither may be negative", Error);
   const Counted none(0);
   CHECK_THROWS_WITH_AS(Loader(none, {}, c, 1, Pass::training), doctest::Contains("no samples"), Error);
 }

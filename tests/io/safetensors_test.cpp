@@ -89,6 +89,7 @@ TEST_CASE("files that lie are refused with a reason") {
     return fmt::format(R"({{"w":{{"dtype":"{}","shape":{},"data_offsets":{}}}}})", dtype, shape, offsets);
   };
   CHECK(read_error(file_of(one("F32", "[1]", "[0,4]"), four)).empty());
+  CHECK(says(read_error(file_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"extra":1}})", four)), "unknown entry 'extra'"));
   CHECK(says(read_error(file_of(one("F31", "[1]", "[0,4]"), four)), "dtype 'F31'"));
   CHECK(says(read_error(file_of(one("F32", "[2]", "[0,4]"), four)), "takes 8 bytes"));
   CHECK(says(read_error(file_of(one("F32", "[-1]", "[0,4]"), four)), "impossible shape"));

@@ -102,6 +102,8 @@ TEST_CASE("shapes that do not fit are refused: both shapes, the rule, what to do
                        "loss 'mse': logits are [8, 3] and the target 'target' is [8, 2]; they must have one shape, since nothing is "
                        "broadcast: change the last layer so that it gives one value for each value of the target",
                        Error);
+  CHECK_THROWS_WITH_AS(make("mse", numbers)->check(logits(Tensor::empty({8, 2}, DType::i64, Device::meta)), meta_fields(numbers, 8)),
+                       "loss 'mse': logits are int64; they must be floating", Error);
   CHECK_THROWS_WITH_AS(make("{name: bce_with_logits, pos_weight: [1, 2, 3]}", numbers)->check(meta({8, 2}), meta_fields(numbers, 8)),
                        "loss 'bce_with_logits': pos_weight has 3 numbers and logits are [8, 2]; it takes one number, or as many as the last axis",
                        Error);

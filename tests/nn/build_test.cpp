@@ -167,3 +167,11 @@ TEST_CASE("sizes that cannot be known, and inputs that do not fit, are refused i
 TEST_CASE("two layers of one name are refused") {
   CHECK(error_of("layers: [{name: relu, id: a}, {name: tanh, id: a}]").find("a") != std::string::npos);
 }
+
+TEST_CASE("layers without a last axis and models of several inputs are refused") {
+  const Meta scalar[] = {{{}, DType::f32, {}}};
+  CHECK_THROWS_WITH_AS(static_cast<void>((BuildContext{.in = scalar}.in_features())),
+                       "the layer needs an input with at least one axis, and got float32 []; its last axis is the features", Error);
+  SampleSpec spec = classes_spec({}, 3);
+  CHECK_THROWS_WITH_AS((void)build("{name: mlp, hidden_features: [3]}", spec), "mlp: it takes one input [n, ...], and the data gives 1 inputs, the first [2]", Error);
+}

@@ -116,6 +116,23 @@ TEST_CASE("an error in a forward says in which module it happened") {
   }
 }
 
+TEST_CASE("a module that registers a name twice, or returns more than its caller takes, is an error of ours") {
+  class Wrong final : public Module {
+   public:
+    Wrong(const BuildContext& b, bool twice) : Module(b) {
+      buffer("weight", {1}, 0);
+      if (twice) buffer("weight", {1}, 0);
+    }
+
+   protected:
+    [[nodiscard]] Tensors forward(std::span<const Tensor> in) const override { return {in[0], in[0]}; }
+  };
+  const Meta in[] = {{{2, 3}, DType::f32, {}}};
+  CHECK_THROWS_WITH_AS(Wrong(context(in, "head"), true), "module 'head' registers two tensors called 'head.weight'; names are unique", Error);
+  const Wrong m(context(in, "head"), false);
+  CHECK_THROWS_WITH_AS((void)m(Tensor::zeros({2, 3})), "module 'head' gave 2 outputs to a caller that takes 1; call it with a list of inputs", Error);
+}
+
 TEST_CASE("state goes out and comes back through the visitor") {
   const Meta in[] = {{{2, 3}, DType::f32, {}}};
   Linear a({4, true}, context(in, "0"));

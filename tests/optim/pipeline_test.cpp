@@ -93,6 +93,13 @@ TEST_CASE("settings without effect are refused") {
   CHECK_THROWS_AS((void)chosen<OptimizerDef>("{name: adamw, betas: [0.9]}"), Error);
 }
 
+TEST_CASE("gradients must be one for each parameter, of its shape") {
+  OptimPipeline o(chosen<OptimizerDef>("sgd"), two_parameters(), {});
+  const Tensors one = {Tensor::zeros({1})}, wrong = {Tensor::zeros({1}), Tensor::zeros({3})};
+  CHECK_THROWS_WITH_AS(o.update(one, 0), "the optimizer has 2 parameters and was given 1 gradients; it takes one each, in their order", Error);
+  CHECK_THROWS_WITH_AS(o.update(wrong, 0), "parameter 'b' is float32 [2] and its gradient float32 [3]; they must agree", Error);
+}
+
 TEST_CASE("a model without parameters cannot be trained") {
   CHECK_THROWS_AS(OptimPipeline(chosen<OptimizerDef>("sgd"), {}, {}), Error);
 }

@@ -16,21 +16,6 @@ using namespace lockstep::test;
 
 namespace {
 
-Outcome reference(std::vector<std::string> overrides = {}) {
-  const Place place;
-  return outcome(place, go(place.config(std::move(overrides)), place).run);
-}
-RunPaths paths(const Place& place, const std::string& run) { return {place.runs() + "/" + run}; }
-Store store_of(const Place& place) { return Store::open(place.runs(), StoreMode::existing); }
-
-void check_same(const Place& place, const std::string& run, const Outcome& expected) {
-  const Outcome b = outcome(place, run);
-  CHECK(b.state == expected.state);
-  CHECK(b.chain == expected.chain);
-  CHECK(b.chain_bytes == expected.chain_bytes);
-  CHECK(b.rows == expected.rows);
-}
-
 /// Everything below a folder with its contents.
 std::map<std::string, std::string> contents(const std::string& folder) {
   std::map<std::string, std::string> out;
@@ -260,53 +245,6 @@ TEST_CASE("another identity: refused while unfinished, with the difference; star
   CHECK(other.run != finished.run);
   Recorder seen;
   CHECK(train(place.config({"optim.lr=0.02"}), {.runs_dir = place.runs(), .resume = ResumeMode::automatic, .fresh = true, .threads = 1}, seen).run != other.run);
-}
-
-TEST_CASE("--fork: a child that names its parent, with the parent's chain before its own") {
-  const Place place;
-  const auto parent = go(place.config({"train.max_steps=4"}), place);
-  const LoadedConfig config = place.config({"optim.lr=0.02"});
-  const auto child = fork_of(config, place, parent.run);
-  const RunRow row = *store_of(place).run(child.run);
-  REQUIRE(row.parent);
-  CHECK(row.parent->run == parent.run);
-  CHECK(row.parent->step == 4);
-  CHECK(row.parent->hash == parent.state_hash);
-  const std::string a = real_files().read_file(paths(place, parent.run).chain()), b = real_files().read_file(paths(place, child.run).chain());
-  CHECK(b.substr(0, a.size()) == a);
-  CHECK(b.size() == a.size() / 5 * 7);
-  CHECK(child.chain_hash != reference().chain);
-  CHECK(go(config, place, ResumeMode::automatic).already_complete);
-}
-
-TEST_CASE("a child that dies at any call goes on from its parent's state, never from step 0") {
-  const Place origin;
-  const auto parent = go(origin.config({"train.max_steps=4"}), origin);
-  std::string expected;
-  std::int64_t calls = 0;
-  for (std::int64_t n = 0; n <= calls; n += n < 40 ? 1 : 7) {
-    CAPTURE(n);
-    const Place place;
-    std::filesystem::copy(origin.runs(), place.runs(), std::filesystem::copy_options::recursive);
-    const LoadedConfig config = place.config({"optim.lr=0.02"});
-    FaultFiles files(real_files(), n == 0 ? Fault::none : Fault::stop, n);
-    try {
-      const auto child = fork_of(config, place, parent.run, &files);
-      expected = child.chain_hash;
-    } catch (const Stop&) {
-    }
-    if (n == 0) calls = files.calls();
-    Store store = store_of(place);
-    static_cast<void>(reap(store, real_files(), checkpoint_probe(real_files())));
-    const auto runs = store.runs("tiny");
-    if (runs.size() == 1) continue;   // it never got its run.json
-    REQUIRE(runs.size() == 2);
-    Recorder seen;
-    const auto r = go(config, place, seen, ResumeMode::automatic);
-    CHECK(r.run != parent.run);
-    if (n > 0 && !r.already_complete) CHECK(seen.started_at >= 4);
-    CHECK(r.chain_hash == expected);
-  }
 }
 
 TEST_CASE("a longer horizon: continues under a constant schedule, refused where the schedule reads it") {

@@ -153,4 +153,20 @@ inline void flip_byte(const std::string& path) {
   put(path, bytes);
 }
 
+/// What an uninterrupted run of kTiny leaves behind.
+inline Outcome reference(std::vector<std::string> overrides = {}) {
+  const Place place;
+  return outcome(place, go(place.config(std::move(overrides)), place).run);
+}
+inline RunPaths paths(const Place& place, const std::string& run) { return {place.runs() + "/" + run}; }
+inline Store store_of(const Place& place) { return Store::open(place.runs(), StoreMode::existing); }
+
+inline void check_same(const Place& place, const std::string& run, const Outcome& expected) {
+  const Outcome b = outcome(place, run);
+  CHECK(b.state == expected.state);
+  CHECK(b.chain == expected.chain);
+  CHECK(b.chain_bytes == expected.chain_bytes);
+  CHECK(b.rows == expected.rows);
+}
+
 }  // namespace lockstep::test

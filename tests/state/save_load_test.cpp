@@ -106,6 +106,17 @@ TEST_CASE("missing, unexpected and mismatched state is named, all at once") {
   }
 }
 
+TEST_CASE("a number that is not stored as its bits is a data error") {
+  Thing a;
+  Checkpoint c;
+  StateSaver saver(c);
+  a.state(saver);
+  c.scalars.set("best", Json::Array{Json("real"), Json("0.1")});
+  Thing b = blank();
+  StateLoader loader(c, "checkpoint 'x'");
+  CHECK_THROWS_WITH_AS(b.state(loader), "'0.1' is not 16 hexadecimal digits", Error);
+}
+
 TEST_CASE("a name that is visited twice is an error of ours") {
   Checkpoint c;
   StateSaver saver(c);

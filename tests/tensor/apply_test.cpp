@@ -92,6 +92,44 @@ TEST_CASE("installing checks the tables") {
   check_has(message_of([&] { install_ops(ops, doubled); }), "two kernels for op 'lonely', cpu, float32");
   check_has(message_of([&] { install_ops(ops, unknown); }), "a kernel names op 'lost', which no op file defines");
   check_has(message_of([&] { install_ops(twice, good); }), "two ops are named 'lonely'");
+  static constexpr OpDef shapeless[] = {{.name = "lonely", .doc = "x.", .inputs = {}}};
+  static constexpr std::array<std::string_view, 40> many{};
+  static constexpr OpDef wide[] = {
+      {.name = "lonely", .doc = "x.", .inputs = many, .infer = [](const OpIn&) { return std::vector<Meta>{}; }}};
+  static constexpr KernelDef empty[] = {{.op = "lonely", .dtypes = f32}};
+  const std::span<const OpDef> no_infer[] = {shapeless}, too_wide[] = {wide};
+  const std::span<const KernelDef> no_function[] = {empty};
+  check_has(message_of([&] { install_ops(no_infer, good); }), "op 'lonely' has no infer function");
+  check_has(message_of([&] { install_ops(too_wide, good); }), "op 'lonely' has 40 inputs and 0 attributes");
+  check_has(message_of([&] { install_ops(ops, no_function); }), "the kernel of op 'lonely' has no function");
+}
+
+TEST_CASE("ops that the engine itself calls must be installed") {
+  static constexpr std::string_view x[] = {"x"};
+  static constexpr DType f32[] = {DType::f32};
+  static constexpr auto same = [](const OpIn& c) { return std::vector<Meta>{{c.in[0].shape, c.in[0].dtype, {}}}; };
+  static constexpr OpDef few[] = {
+      {.name = "lonely", .doc = "x.", .inputs = x, .infer = same, .gradient = Gradient::none, .dense = true},
+      {.name = "low", .doc = "x.", .inputs = x, .infer = same, .gradient = Gradient::none, .autocast = Autocast::low}};
+  static constexpr KernelDef kernels[] = {{.op = "lonely", .dtypes = f32, .fn = [](const KernelCall&) {}},
+                                          {.op = "low", .dtypes = f32, .fn = [](const KernelCall&) {}}};
+  const std::span<const OpDef> ops[] = {few};
+  const std::span<const KernelDef> tables[] = {kernels};
+  install_toys();
+  const Tensor plain = two_by_three();
+  check_has(message_of([&] { apply1(toy("store"), {plain}, {1.0}); }), "store: apply1 expects one output, the op has 0");
+  install_ops(ops, tables);
+  Strides every_second{};
+  every_second[0] = 2;
+  check_has(message_of([&] { apply1(*find_op("lonely"), {Tensor::view_of(plain, {3}, every_second, 0)}); }),
+            "a dense op needs the op 'contiguous', which is not installed");
+  Scope s = scope;
+  s.compute = DType::bf16;
+  {
+    const Within within(s);
+    check_has(message_of([&] { apply1(*find_op("low"), {plain}); }), "autocast needs the op 'cast', which is not installed");
+  }
+  install_toys();
 }
 
 TEST_CASE("views share storage and version; writes are refused where something remembers") {

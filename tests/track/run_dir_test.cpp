@@ -90,6 +90,10 @@ TEST_CASE("run.json gives the row back") {
   CHECK(back.identity == "1d");
   REQUIRE(back.parent);
   CHECK(back.parent->step == 3);
+  Json newer = record;
+  newer.set("format", 2);
+  CHECK_THROWS_WITH_AS(static_cast<void>(run_from_record(newer)),
+                       "run.json has format 2, this lockstep reads format 1: use the newer lockstep that wrote it", Error);
   CHECK(record.at("created").string() == "2024-05-01T12:34:56.789Z");
 }
 

@@ -233,6 +233,16 @@ TEST_CASE("a folder without a store, a foreign database and a damaged one are to
   track::Database(dir / "other" + "/lockstep.db", track::Database::Access::create).exec("CREATE TABLE t (x)");
   CHECK(message_of([&] { Store::open(dir / "other", StoreMode::create); }, Category::data).find("not a run store") !=
         std::string::npos);
+  make_dirs(files, dir / "folder" + "/lockstep.db");
+  CHECK(message_of([&] { Store::open(dir / "folder", StoreMode::create); }, Category::data).find("Check that its folder exists and may be written") !=
+        std::string::npos);
+  {
+    Store store = Store::open(dir / "odd", StoreMode::create);
+    store.create_run(sample_run(kRunA, "mlp", 5));
+    track::Database(dir / "odd" + "/lockstep.db", track::Database::Access::write).exec("UPDATE runs SET status = 'asleep'");
+    CHECK(message_of([&] { static_cast<void>(store.run(kRunA)); }, Category::data) ==
+          "run " + std::string(kRunA) + " has the unknown status 'asleep' in the run store");
+  }
   make_dirs(files, dir / "bad");
   atomic_write(files, dir / "bad" + "/lockstep.db", std::string(5000, 'x'));
   CHECK(message_of([&] { Store::open(dir / "bad", StoreMode::create); }, Category::data).find("runs reindex") !=
