@@ -12,7 +12,7 @@ HWY_INLINE void gemm_block(const Gemm<T>& g, std::int64_t m0, std::int64_t m1, s
                            T* scratch) {
   constexpr std::int64_t kColumns = kTileColumns<T>;
   T* const panel_a = scratch + kMaxChunk * kMaxColumnBlock;
-  const std::int64_t rows = m1 - m0, tiles = (rows + kTileRows - 1) / kTileRows;
+  const std::int64_t rows = m1 - m0, tiles = (rows + kTileRows<T> - 1) / kTileRows<T>;
   const std::int64_t chunk = chunk_length(g.k);
   const std::int64_t whole = g.pack_b ? n0 : n0 + (n1 - n0) / kColumns * kColumns;   // columns read in place end here
   for (std::int64_t k0 = 0; k0 < g.k; k0 += chunk) {

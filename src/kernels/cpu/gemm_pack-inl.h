@@ -82,9 +82,9 @@ HWY_INLINE bool pack_rows(Tile<T>& t, std::int64_t a_row, std::int64_t a_col, st
     }
     return true;
   }
-  t.a_step = kTileRows;
+  t.a_step = kTileRows<T>;
   for (std::int64_t kk = 0; kk < t.k; ++kk) {
-    for (int r = 0; r < kTileRows; ++r) to[kk * kTileRows + r] = from[kk * a_col + (r < height ? r : 0) * a_row];
+    for (int r = 0; r < kTileRows<T>; ++r) to[kk * kTileRows<T> + r] = from[kk * a_col + (r < height ? r : 0) * a_row];
   }
   return false;
 }

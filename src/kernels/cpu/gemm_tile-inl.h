@@ -12,7 +12,9 @@ namespace lockstep::HWY_NAMESPACE {
 /// Columns of a tile: two registers. Rows: what leaves registers for one row of B and a broadcast.
 template <class T>
 constexpr int kTileColumns = static_cast<int>(2 * HWY_MAX_BYTES / sizeof(T));
-constexpr int kTileRows = HWY_TARGET == HWY_AVX2 ? 6 : 12;
+/// Double is for checks: six rows there, too, which halves what is compiled.
+template <class T>
+constexpr int kTileRows = HWY_TARGET == HWY_AVX2 || sizeof(T) == 8 ? 6 : 12;
 
 /// How many k ahead of their use rows of B are asked for: they come from the second cache or beyond.
 constexpr std::int64_t kAhead = 16;
@@ -130,8 +132,8 @@ HWY_NOINLINE void tile(const Tile<T>& t) {
 template <class T>
 using TileFn = void (*)(const Tile<T>&);
 
-/// The tile function for `rows` in [1, kTileRows].
-template <class T, bool kUnit, int kRows = kTileRows>
+/// The tile function for `rows` in [1, kTileRows<T>].
+template <class T, bool kUnit, int kRows = kTileRows<T>>
 HWY_INLINE TileFn<T> tile_of(std::int64_t rows) {
   if constexpr (kRows == 1) {
     return &tile<T, 1, kUnit>;
