@@ -139,6 +139,8 @@ Experiment::Experiment(const RunConfig& c) : config(c) {
     const Frame frame(frame_text, static_cast<const AnyRef*>(&m));
     ids.push_back(id_of(m));
     require_unique(ids, m, "metrics");
+    if (ids.back() == "loss")
+      failf(Category::usage, "{}: what is trained is reported as `<split>/loss`; give this metric another `id`", m.shown());
     metrics.push_back({ids.back(), m.make(MetricContext{train.spec})});
   }
   task = config.task.make(TaskContext{*model, losses, train.spec});
