@@ -132,6 +132,13 @@ bool read_target(const Target& t, const Node* n, const Origin& at, const std::se
   for (const Field& f : t.fields) {
     const Node* value = n != nullptr ? n->find(f.name) : nullptr;
     const Node* one = n != nullptr && !f.one.empty() ? n->find(f.one) : nullptr;
+    if (value != nullptr && one != nullptr) {   // null takes an inherited spelling away
+      if (one->is_null()) {
+        one = nullptr;
+      } else if (value->is_null()) {
+        value = nullptr;
+      }
+    }
     if (value != nullptr && one != nullptr) {
       // Where one of them came with `extends`, the file that the user works on is the later one.
       const Origin &short_at = n->find_key(f.one)->origin, &long_at = n->find_key(f.name)->origin;
@@ -139,7 +146,7 @@ bool read_target(const Target& t, const Node* n, const Origin& at, const std::se
       r.diagnostics.error(short_first ? long_at : short_at, key_path(r.path, short_first ? f.name : f.one),
                           fmt::format("'{}' and '{}' are both written", f.one, f.name), {},
                           fmt::format("the other stands at {}\n'{}: x' is short for one of '{}' with the id main: keep "
-                                      "one of them",
+                                      "one of them (null takes an inherited one away)",
                                       (short_first ? short_at : long_at).text(), f.one, f.name));
       good = false;
       continue;

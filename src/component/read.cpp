@@ -228,6 +228,7 @@ bool read_components(const Type& type, const Node& n, void* out, Reader& r) {
 
 bool read_one_or_many(const Type& type, const Node& n, void* out, Reader& r) {
   type.clear(out);
+  if (n.is_null()) return true;   // none: how an inherited one is taken away
   if (n.is_map() && n.find("name") == nullptr) return read_entries(type, n, true, out, r);
   auto* ref = static_cast<AnyRef*>(type.element->add(type.add(out, {}), {}));
   const bool good = read_component(type.kind(), n, Place::single, *ref, r);

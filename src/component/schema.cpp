@@ -30,7 +30,7 @@ class Writer {
       case Form::group: return group(t.fields(), t.create().get());
       case Form::component: return single(t.kind());
       case Form::components: return any_of({array(item(t.kind())), ids(t.kind())});
-      case Form::one_or_many: return any_of({single(t.kind()), ids(t.kind())});
+      case Form::one_or_many: return any_of({single(t.kind()), ids(t.kind()), Json::object().set("type", "null")});
       case Form::variant: break;
     }
     Json::Array all;

@@ -255,11 +255,14 @@ TEST_CASE("singular and plural") {
   CHECK(map.config.losses.items.at(0).id == "b");
   CHECK(map.config.losses.items.at(1).coef == 2);
   CHECK(first_line(from(base + "loss: ce\nlosses: [ce]\noptim: sgd\n").text) == "x.yaml:4:1: error: 'loss' and 'losses' are both written");
+  CHECK(from(base + "loss: ce\nlosses: null\noptim: sgd\n").config.losses.items.size() == 1);
+  CHECK(from(base + "loss: null\nlosses: [ce, {name: ce, id: b}]\noptim: sgd\n").config.losses.items.size() == 2);
   CHECK(first_line(from(base + "optim: sgd\n").text) == "x.yaml:1:1: error: missing key 'loss' or 'losses' at the top level");
   CHECK(from(base + "losses: {name: ce}\noptim: sgd\n").text.find("one loss is an item: [{name: ...}]") != std::string::npos);
 }
 
 TEST_CASE("one or many") {
+  CHECK(from(with(""), {"data.val=idx", "data.val=null"}).config.data.val.items.empty());
   const Result r = from(with("") , {"data.val={clean: idx, a: {name: idx, split: t}}"});
   CHECK(r.text == "");
   REQUIRE(r.config.data.val.items.size() == 2);
