@@ -1,13 +1,11 @@
 // The lockstep executable.
-#include <csignal>
-
 #include "cli/run.h"
 #include "lockstep/base/cpu.h"
+#include "lockstep/base/signals.h"
 #include "lockstep/ops/builtin.h"
 
 int main(int argc, char** argv) {
-  // A closed pipe shall be a failed write with a message, like a full disk.
-  std::signal(SIGPIPE, SIG_IGN);
+  lockstep::let_writes_fail();
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   lockstep::Console console;
   return lockstep::run_cli(arguments, lockstep::builtin_commands(), console, [] {

@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -11,9 +13,9 @@ namespace lockstep::test {
 
 class TempFolder {
  public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "lockstep-test-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
+  explicit TempFolder(const std::filesystem::path& below = std::filesystem::temp_directory_path()) {
+    path_ = (below / "lockstep-test-XXXXXX").string();
+    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no folder can be made as " + path_);
   }
   ~TempFolder() {
     std::error_code ignored;
@@ -24,6 +26,13 @@ class TempFolder {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
+  /// Writes a file, with the folders above it, and gives its path.
+  std::string write(std::string_view name, std::string_view text) const {
+    const std::filesystem::path file = *this / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << text;
+    return file.string();
+  }
 
  private:
   std::string path_;

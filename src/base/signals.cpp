@@ -19,6 +19,11 @@ extern "C" void lockstep_on_interrupt(int signal) {
 
 }  // namespace
 
+void let_writes_fail() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
 void watch_interrupts() {
   struct sigaction action {};
   action.sa_handler = lockstep_on_interrupt;
@@ -26,7 +31,7 @@ void watch_interrupts() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
+  let_writes_fail();
 }
 
 int interrupts() { return count.load(); }

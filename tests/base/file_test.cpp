@@ -3,18 +3,18 @@
 
 #include <doctest/doctest.h>
 
-#include "base/temp_dir.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/fault_files.h"
 #include "print.h"
+#include "temp_folder.h"
 
 using namespace lockstep;
-using test::TempDir;
+using test::TempFolder;
 
 TEST_CASE("files are written, appended to, cut, linked and removed") {
-  const TempDir dir;
+  const TempFolder dir;
   FileSystem& files = real_files();
-  const std::string a = dir.path("a"), b = dir.path("b");
+  const std::string a = (dir / "a"), b = (dir / "b");
   {
     const auto f = files.open(a, OpenMode::create);
     f->write("hello ");
@@ -40,12 +40,12 @@ TEST_CASE("files are written, appended to, cut, linked and removed") {
   CHECK(files.unlink(b));
   CHECK_FALSE(files.unlink(b));
   CHECK_FALSE(files.stat(b).has_value());
-  CHECK(files.mkdir(dir.path("d")));
-  CHECK_FALSE(files.mkdir(dir.path("d")));
-  make_dirs(files, dir.path("d/e/f"));
-  CHECK(files.stat(dir.path("d/e/f"))->directory);
+  CHECK(files.mkdir((dir / "d")));
+  CHECK_FALSE(files.mkdir((dir / "d")));
+  make_dirs(files, (dir / "d/e/f"));
+  CHECK(files.stat((dir / "d/e/f"))->directory);
   CHECK_THROWS_AS(make_dirs(files, a), Error);
-  CHECK_THROWS_AS(files.read_file(dir.path("none")), Error);
+  CHECK_THROWS_AS(files.read_file((dir / "none")), Error);
   CHECK(files.read_file("/proc/self/stat").size() > 10);
 }
 
@@ -61,20 +61,20 @@ TEST_CASE("paths") {
 }
 
 TEST_CASE("a lock has one holder") {
-  const TempDir dir;
-  auto first = FileLock::try_lock(dir.path("lock"));
+  const TempFolder dir;
+  auto first = FileLock::try_lock((dir / "lock"));
   REQUIRE(first.has_value());
-  CHECK_FALSE(FileLock::try_lock(dir.path("lock")).has_value());
+  CHECK_FALSE(FileLock::try_lock((dir / "lock")).has_value());
   first.reset();
-  CHECK(FileLock::try_lock(dir.path("lock")).has_value());
+  CHECK(FileLock::try_lock((dir / "lock")).has_value());
 }
 
 TEST_CASE("an atomic write leaves the old or the new contents at every crash point") {
   std::int64_t calls = 0;
   {
-    const TempDir dir;
+    const TempFolder dir;
     FaultFiles counting(real_files(), Fault::none, 0);
-    atomic_write(counting, dir.path("x"), "new");
+    atomic_write(counting, (dir / "x"), "new");
     calls = counting.calls();
     CHECK(calls == 6);
   }
@@ -82,18 +82,18 @@ TEST_CASE("an atomic write leaves the old or the new contents at every crash poi
     bool renamed = false;
     for (std::int64_t at = 1; at <= calls; ++at) {
       CAPTURE(at);
-      const TempDir dir;
-      atomic_write(real_files(), dir.path("x"), "old contents");
+      const TempFolder dir;
+      atomic_write(real_files(), (dir / "x"), "old contents");
       FaultFiles files(real_files(), fault, at);
       try {
-        atomic_write(files, dir.path("x"), "new");
+        atomic_write(files, (dir / "x"), "new");
       } catch (const Stop&) {
       } catch (const Error& error) {
         CHECK(error.category == Category::resource);
       }
       CHECK((files.hit() || fault == Fault::no_space));
       if (fault == Fault::lose) files.crash();
-      const std::string now = real_files().read_file(dir.path("x"));
+      const std::string now = real_files().read_file((dir / "x"));
       CHECK((now == "old contents" || now == "new"));
       // Once the new contents are seen, later crash points may not bring the old ones back.
       if (fault == Fault::stop) {
@@ -107,13 +107,13 @@ TEST_CASE("an atomic write leaves the old or the new contents at every crash poi
 }
 
 TEST_CASE("a careless write is caught: the layer drops what was not synced") {
-  const TempDir dir;
-  atomic_write(real_files(), dir.path("x"), "old");
+  const TempFolder dir;
+  atomic_write(real_files(), (dir / "x"), "old");
   FaultFiles files(real_files(), Fault::lose, 4);
   try {
-    const auto f = files.open(dir.path("x.tmp"), OpenMode::truncate);
+    const auto f = files.open((dir / "x.tmp"), OpenMode::truncate);
     f->write("new");  // no fsync before the rename
-    files.rename(dir.path("x.tmp"), dir.path("x"));
+    files.rename((dir / "x.tmp"), (dir / "x"));
     files.sync_dir(dir.path());
     files.note("after");
     FAIL("the fourth call stops");
@@ -122,30 +122,30 @@ TEST_CASE("a careless write is caught: the layer drops what was not synced") {
   }
   CHECK_THROWS_AS(files.note("dead"), Stop);
   files.crash();
-  CHECK(real_files().read_file(dir.path("x")) == "old");
+  CHECK(real_files().read_file((dir / "x")) == "old");
   CHECK(real_files().list(dir.path()) == std::vector<std::string>{"x"});
 
   FaultFiles again(real_files(), Fault::lose, 5);
   try {
-    const auto f = again.open(dir.path("x.tmp"), OpenMode::truncate);
+    const auto f = again.open((dir / "x.tmp"), OpenMode::truncate);
     f->write("new");
-    again.rename(dir.path("x.tmp"), dir.path("x"));
+    again.rename((dir / "x.tmp"), (dir / "x"));
     again.sync_dir(dir.path());
     again.note("here");
   } catch (const Stop&) {
   }
   again.crash();
-  CHECK(real_files().read_file(dir.path("x")).empty());  // the name is durable, the contents are not
+  CHECK(real_files().read_file((dir / "x")).empty());  // the name is durable, the contents are not
 }
 
 TEST_CASE("a lost directory takes its files along") {
-  const TempDir dir;
+  const TempFolder dir;
   FaultFiles files(real_files(), Fault::lose, 5);
   try {
-    files.mkdir(dir.path("run"));
-    const auto f = files.open(dir.path("run/a"), OpenMode::create);
+    files.mkdir((dir / "run"));
+    const auto f = files.open((dir / "run/a"), OpenMode::create);
     f->sync();
-    files.sync_dir(dir.path("run"));
+    files.sync_dir((dir / "run"));
     files.note("here");
   } catch (const Stop&) {
   }

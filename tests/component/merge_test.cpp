@@ -2,38 +2,21 @@
 #include <doctest/doctest.h>
 
 #include "lockstep/config/load_yaml.h"
+#include "temp_folder.h"
 #include "toy.h"
 
 namespace lockstep {
 namespace {
 
 /// `over` put over `base` by overrides that replace nothing but merge: both are written into one config in two files.
-struct Files {
-  Files() {
-    std::string name = (std::filesystem::temp_directory_path() / "lockstep_merge_XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    folder = name;
-  }
-  ~Files() { std::filesystem::remove_all(folder); }
-  Files(const Files&) = delete;
-  Files& operator=(const Files&) = delete;
-  std::filesystem::path folder;
-};
-
 std::string merged(const std::string& base, const std::string& over, std::string* warnings = nullptr) {
-  const Files files;
-  const auto write = [&](const char* name, const std::string& text) {
-    FILE* f = std::fopen((files.folder / name).c_str(), "w");
-    REQUIRE(f != nullptr);
-    std::fputs(text.c_str(), f);
-    std::fclose(f);
-  };
-  write("base.yaml", base);
-  write("x.yaml", "extends: base.yaml\n" + over);
+  const test::TempFolder files;
+  files.write("base.yaml", base);
+  const std::string file = files.write("x.yaml", "extends: base.yaml\n" + over);
   const Registry registry(toy::rows());
   Diagnostics d;
   const auto rules = position_rules<toy::Config>(registry);
-  const Composed c = compose((files.folder / "x.yaml").string(), {}, d, *rules);
+  const Composed c = compose(file, {}, d, *rules);
   if (warnings != nullptr) {
     for (const Diagnostic& w : d.list()) *warnings += w.message + "\n";
   }

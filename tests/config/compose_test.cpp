@@ -11,36 +11,19 @@
 #include "lockstep/config/compose.h"
 #include "lockstep/config/load_yaml.h"
 #include "print.h"
+#include "temp_folder.h"
 
 namespace lockstep {
 namespace {
 
-/// A folder of config files that goes away with the object.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "lockstep_config_XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+using Folder = test::TempFolder;
 
-  std::string write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-    return (path_ / name).string();
-  }
-  [[nodiscard]] std::string strip(std::string text) const {
-    const std::string prefix = path_.string() + "/";
-    for (std::size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) text.erase(at, prefix.size());
-    return text;
-  }
-
- private:
-  std::filesystem::path path_;
-};
+/// Without the names of the folder.
+std::string strip(const Folder& f, std::string text) {
+  const std::string prefix = f.path() + "/";
+  for (std::size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) text.erase(at, prefix.size());
+  return text;
+}
 
 struct Result {
   Composed c;
@@ -61,7 +44,7 @@ Result from_file(const Folder& f, const std::string& file, const std::vector<std
   Diagnostics d;
   Result r;
   r.c = compose(file, overrides, d);
-  r.text = f.strip(d.text());
+  r.text = strip(f, d.text());
   r.one = one_line(r.c.root, 10000);
   return r;
 }
@@ -76,7 +59,7 @@ TEST_CASE("extends: maps merge key by key, scalars and lists replace, later wins
   CHECK(r.text == "");
   CHECK(r.one == "{seed: 1, train: {epochs: 6, clip: 1}, metrics: [c], name: x}");
   CHECK(r.c.files.size() == 3);
-  CHECK(f.strip(explain(r.c, "train.epochs")) == "train.epochs = 6\n  set at sub/more.yaml:2:17\n  shadows 5 at base.yaml:2:17\n  shadows 5 at base.yaml:2:17\n");
+  CHECK(strip(f, explain(r.c, "train.epochs")) == "train.epochs = 6\n  set at sub/more.yaml:2:17\n  shadows 5 at base.yaml:2:17\n  shadows 5 at base.yaml:2:17\n");
 }
 
 TEST_CASE("extends: cycles, missing files, wrong places") {

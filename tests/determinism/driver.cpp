@@ -13,6 +13,7 @@
 #include "determinism/process.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/text.h"
+#include "temp_folder.h"
 
 namespace lockstep::determinism {
 namespace {
@@ -21,22 +22,6 @@ struct Options {
   std::string binary, config = "configs/array.yaml", golden_dir = "tests/determinism/golden";
   const Control* control = nullptr;
   bool only_short = false, write_golden = false;
-};
-
-/// A folder below the system's temporary one, removed at the end.
-class Scratch {
- public:
-  Scratch() {
-    path = (std::filesystem::temp_directory_path() / "lockstep-array-XXXXXX").string();
-    if (mkdtemp(path.data()) == nullptr) failf(Category::resource, "no temporary folder can be made as {}; set TMPDIR", path);
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::string path;
 };
 
 /// What came of one row: a chain, or the exit code of the process that failed.
@@ -116,7 +101,7 @@ std::string golden_path(const Options& o, int shards) { return join_path(o.golde
 
 /// Runs all rows; 0, or 6 and the first difference.
 int run_array(const Options& o) {
-  const Scratch scratch;
+  const test::TempFolder scratch;
   // 30 steps of 6: the references say it, so that the array follows the config.
   std::map<int, Golden> golden;
   Length length{30, 6};
@@ -133,7 +118,7 @@ int run_array(const Options& o) {
   std::size_t different = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
-    const std::string dir = join_path(scratch.path, text(i));
+    const std::string dir = join_path(scratch.path(), text(i));
     const Result result = run_row(o, row, dir);
     if (o.write_golden && result.exit_code == 0 && !golden.contains(row.shards)) {
       const auto steps = chain_steps(real_files(), result.chain_path).value_or(0);
@@ -141,7 +126,7 @@ int run_array(const Options& o) {
       write_golden(golden_path(o, row.shards), golden[row.shards], fmt::format("{} with train.shards={}; written by the determinism driver with --write-golden", o.config, row.shards));
     }
     if (!golden.contains(row.shards)) failf(Category::data, "no reference for train.shards={}: the first run of it ended with exit {}: {}", row.shards, result.exit_code, result.message);
-    Verdict v = judge(o, row, result, golden.at(row.shards), scratch.path);
+    Verdict v = judge(o, row, result, golden.at(row.shards), scratch.path());
     if (result.exit_code == 0) {
       const auto [known, fresh] = identity.emplace(row.shards, result.identity);
       if (!fresh && known->second != result.identity) {

@@ -43,27 +43,15 @@ inline void put(const std::string& path, std::string_view bytes) {
 /// A folder, in memory where the system has one: these tests sync a lot.
 class Place {
  public:
-  Place() {
-    install_builtin_ops();
-    const char* shared = std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : "/tmp";
-    std::string pattern = std::string(shared) + "/lockstep-runs-XXXXXX";
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Place() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  [[nodiscard]] std::string runs() const { return path_ + "/runs"; }
-  [[nodiscard]] const std::string& path() const { return path_; }
+  Place() { install_builtin_ops(); }
+  [[nodiscard]] std::string runs() const { return folder_ / "runs"; }
+  [[nodiscard]] const std::string& path() const { return folder_.path(); }
   [[nodiscard]] LoadedConfig config(std::vector<std::string> overrides = {}, std::string_view yaml = kTiny) const {
-    put(path_ + "/tiny.yaml", yaml);
-    return load_config(path_ + "/tiny.yaml", overrides);
+    return load_config(folder_.write("tiny.yaml", yaml), overrides);
   }
 
  private:
-  std::string path_;
+  TempFolder folder_{std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : "/tmp"};
 };
 
 class Recorder final : public Observer {

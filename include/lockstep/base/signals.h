@@ -3,8 +3,11 @@
 
 namespace lockstep {
 
-// Installs the handlers (and ignores SIGPIPE, so that a closed pipe is an error like any other). The third
-// signal kills the process at once: a clean stop must not be the only way out.
+// A closed pipe and a file that grew to the limit of `ulimit -f` become failed writes with a message, like a full disk,
+// instead of signals that kill.
+void let_writes_fail();
+// Installs the handlers, and lets writes fail. The third signal kills the process at once: a clean stop must not be the
+// only way out.
 void watch_interrupts();
 // How many interrupts arrived since the start (or the last clear).
 int interrupts();

@@ -3,8 +3,6 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/lanes-inl.h"
 
-#include "hwy/cache_control.h"
-
 #if !HWY_ONCE
 HWY_BEFORE_NAMESPACE();
 namespace lockstep::HWY_NAMESPACE {
@@ -62,13 +60,13 @@ HWY_NOINLINE void tile(const Tile<T>& t) {
   const std::int64_t ahead = kAhead * b_step;
   if (t.c_col == 1 && t.k > 64) {   // C is read last; short tiles would wait for the request itself
     HWY_UNROLL(16)
-    for (int r = 0; r < kRows; ++r) hwy::Prefetch(t.c + r * t.c_row);
+    for (int r = 0; r < kRows; ++r) __builtin_prefetch(t.c + r * t.c_row);
   }
   // Not unrolled: twelve FMAs hide the loop, and g++ spills accumulators when it sees several steps at once.
   HWY_UNROLL(1)
   for (std::int64_t rest = t.k; rest > 0; --rest) {
-    hwy::Prefetch(b + ahead);
-    if constexpr (kTileColumns<T> * sizeof(T) > 64) hwy::Prefetch(b + ahead + kWidth);
+    __builtin_prefetch(b + ahead);
+    if constexpr (kTileColumns<T> * sizeof(T) > 64) __builtin_prefetch(b + ahead + kWidth);
     const V b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + kWidth);
     b += b_step;
     HWY_UNROLL(16)
