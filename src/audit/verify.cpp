@@ -43,7 +43,13 @@ TrainResult train_link(const Link& link, std::int64_t from, const Variant& v, co
   LoadedConfig loaded = link.loaded;
   loaded.config.data.loader.workers = v.workers;
   loaded.config.train.shards_per_pass = v.shards_per_pass;
-  loaded.config.train.checkpoint = {};
+  TrainConfig& train_config = loaded.config.train;
+  train_config.checkpoint = {};
+  train_config.max_minutes.reset();            // a slow variant is not another one
+  if (!schedule_reads_total(loaded.config)) {  // the run may have been extended since its config was written
+    train_config.epochs.reset();
+    train_config.steps = link.until;
+  }
   TrainOptions options;
   options.runs_dir = runs_dir;
   options.threads = v.threads;
@@ -56,12 +62,15 @@ TrainResult train_link(const Link& link, std::int64_t from, const Variant& v, co
   Quiet quiet;
   TrainResult out;
   if (v.resume_at && *v.resume_at > from && *v.resume_at < link.until) {
-    loaded.config.train.max_steps = *v.resume_at;
+    train_config.max_steps = *v.resume_at;
     out = train(loaded, options, quiet);
     options = {.runs_dir = runs_dir, .resume = ResumeMode::run, .resume_run = out.run, .threads = v.threads, .isa = v.isa};
   }
-  loaded.config.train.max_steps = link.until;
-  return train(loaded, options, quiet);
+  train_config.max_steps = link.until;
+  out = train(loaded, options, quiet);
+  if (out.step != link.until && out.exit_code != 130)
+    failf(Category::data, "a repetition ended at step {} of {}: {}; nothing was compared", out.step, link.until, out.reason);
+  return out;
 }
 
 TrainResult train_all(std::span<const Link> line, const Variant& v, const std::string& runs_dir) {

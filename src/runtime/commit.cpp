@@ -132,6 +132,7 @@ void Committer::write(TrainState& train, std::int64_t epoch, Selection& selectio
   train.state(saver);
   c.selection = to_json(next);
   const std::string tmp = run_.paths.last() + ".tmp", hash = hex(c.info.state_hash);
+  run_.files.unlink(tmp);   // a failed attempt may have linked it to best or kept, which must keep their bytes
   write_checkpoint(run_.files, tmp, c);
   try {
     static_cast<void>(verify_checkpoint(run_.files, tmp));

@@ -14,14 +14,13 @@ namespace lockstep {
 namespace {
 
 /// The file of `last`, `best` or a step.
-std::string checkpoint_path(Store& store, const RunRow& run, std::string_view which) {
-  const RunPaths paths{join_path(store.runs_dir(), run.id)};
+ArtifactRow find_checkpoint(Store& store, const RunRow& run, std::string_view which) {
   const auto artifacts = store.artifacts(run.id);
   std::vector<std::string> there;
   const auto step = parse_int(which);
   for (const auto& a : artifacts) {
     if (a.kind != "last" && a.kind != "best" && a.kind != "kept") continue;
-    if (step ? a.step == *step : a.kind == which) return join_path(paths.dir, a.path);
+    if (step ? a.step == *step : a.kind == which) return a;
     there.push_back(fmt::format("{} (step {})", a.kind, a.step));
   }
   failf(Category::data, "run {} has no checkpoint '{}'; it has {}", run.id, which, there.empty() ? std::string("none yet") : join(there, ", "));
@@ -42,8 +41,12 @@ std::optional<bool> EvalReport::matches_logged() const {
 EvalReport evaluate_run(Experiment& e, Store& store, const RunRow& run, std::string_view which, std::string_view split) {
   EvalReport out;
   out.run = run.id;
-  out.checkpoint = checkpoint_path(store, run, which);
+  const ArtifactRow row = find_checkpoint(store, run, which);
+  out.checkpoint = join_path(join_path(store.runs_dir(), run.id), row.path);
   Checkpoint c = read_checkpoint(real_files(), out.checkpoint);
+  if (c.info.step != row.step || hex(c.info.state_hash) != row.hash)
+    failf(Category::data, "{} is of step {}, and the run store says step {}: the run went on meanwhile, or the file was changed from outside; ask again, or put it right with `lockstep runs reap`",
+          out.checkpoint, c.info.step, row.step);
   // Only the model is loaded; what the optimizer and the hooks kept is no business of an evaluation.
   std::erase_if(c.tensors, [](const CheckpointTensor& t) { return !t.name.starts_with("model."); });
   c.scalars = Json::object();

@@ -126,6 +126,10 @@ Experiment::Experiment(const RunConfig& c) : config(c) {
   }
   state = model->state_tensors();
   std::ranges::sort(state, {}, &NamedTensor::name);
+  if (const auto twice = std::ranges::adjacent_find(state, {}, &NamedTensor::name); twice != state.end()) {
+    const Frame frame(frame_text, static_cast<const AnyRef*>(&config.models.items.front()));
+    failf(Category::usage, "two tensors of the model are called '{}'; give one of the layers another id", twice->name);
+  }
 
   std::vector<std::string> ids;
   for (const auto& l : config.losses.items) {

@@ -7,15 +7,6 @@
 namespace lockstep {
 namespace {
 
-/// Epochs and steps decide bits when a schedule reads them: every schedule but a constant one may.
-bool schedule_reads_total(const RunConfig& c) {
-  for (const auto& o : c.optims.items) {
-    if (!o) continue;
-    const auto& schedule = o.common_as<OptimizerDef>().schedule;
-    if (schedule && schedule.make()->reads_total()) return true;
-  }
-  return false;
-}
 /// Hooks may listen to evaluations; then their interval decides what the hooks see.
 bool hooks_listen(const RunConfig& c) {
   for (const auto& h : c.hooks)
@@ -76,6 +67,15 @@ constexpr Field kRun[] = {
 
 }  // namespace
 
+bool schedule_reads_total(const RunConfig& c) {
+  for (const auto& o : c.optims.items) {
+    if (!o) continue;
+    const auto& schedule = o.common_as<OptimizerDef>().schedule;
+    if (schedule && schedule.make()->reads_total()) return true;
+  }
+  return false;
+}
+
 RunConfig::RunConfig() = default;
 RunConfig::RunConfig(const RunConfig&) = default;
 RunConfig::RunConfig(RunConfig&&) noexcept = default;
@@ -93,6 +93,9 @@ std::string DataConfig::problem() const {
   for (const auto& [split, list] : transforms)
     if (split != "all" && split != "train" && split != "val" && split != "test")
       return fmt::format("transforms are given for the split '{}'; the splits are all, train, val and test", split);
+  for (const auto& v : val.items)
+    if (v.id == "train" || v.id == "test")
+      return fmt::format("a validation split cannot be called '{}': metrics of the {} split have that name; choose another id", v.id, v.id);
   return {};
 }
 

@@ -249,7 +249,8 @@ TrainResult Trainer::run() try {
     if (step() % e_.counters.steps_per_epoch == 0 && !commit_due()) committer_.rows.state_hash(step(), hex(committer_.hash_now()));
     if (!abandoned && commit_due()) static_cast<void>(commit());
   }
-  if (step() > began_step && parameter_fingerprint(e_) == began)
+  // Asked of whole runs only: the last steps of a resumed one may rightly change nothing.
+  if (began_step == 0 && step() > 0 && reason != kInterrupted && parameter_fingerprint(e_) == began)
     failf(Category::numeric, "no parameter changed in the {} steps from {} to {}: the learning rate is too small for these weights, or every gradient is zero; nothing was trained",
           step() - began_step, began_step, step());
   call_hooks(Point::run_end);

@@ -47,6 +47,14 @@ void compare(const Place& place, const std::string& run, bool all) {
   CHECK(b.chain == a.chain);
   CHECK(b.chain_bytes == a.chain_bytes);
   CHECK(b.rows == a.rows);
+  Store store = Store::open(place.runs(), StoreMode::existing);
+  for (const auto& row : store.artifacts(run)) {   // every checkpoint holds the step that its row says
+    if (row.kind == "model") continue;
+    CAPTURE(row.path);
+    const CheckpointInfo info = read_checkpoint(real_files(), place.runs() + "/" + run + "/" + row.path).info;
+    CHECK(info.step == row.step);
+    CHECK(hex(info.state_hash) == row.hash);
+  }
   if (!all) return;   // a commit that failed leaves no hash, and its weights cannot be the best ones
   CHECK(b.hashes == a.hashes);
   CHECK(b.last == a.last);
@@ -134,8 +142,8 @@ void fail_at_every_call(Fault fault, std::int64_t first, std::int64_t stride) {
 
 TEST_CASE("a run that dies at any call is resumed to the same bits") { die_at_every_call(Fault::stop, 1, 1); }
 TEST_CASE("a power cut at any call: what was not synced is gone, the bits are the same") { die_at_every_call(Fault::lose, 1, 1); }
-TEST_CASE("a full disk at any call: exit code 5 or on it goes, and the last commit stands") { fail_at_every_call(Fault::no_space, 1, 2); }
-TEST_CASE("an I/O error at any call: the commit is tried again") { fail_at_every_call(Fault::io_error, 2, 2); }
+TEST_CASE("a full disk at any call: exit code 5 or on it goes, and the last commit stands") { fail_at_every_call(Fault::no_space, 1, 1); }
+TEST_CASE("an I/O error at any call: the commit is tried again") { fail_at_every_call(Fault::io_error, 1, 1); }
 
 TEST_CASE("a disk that stays full or broken ends the run with exit code 5 at the last commit") {
   // Breaks everything in checkpoints/ after the first commit.

@@ -74,6 +74,9 @@ struct RunConfig {
   ~RunConfig();
 };
 
+/// Epochs and steps decide bits when a schedule reads them: every schedule but a constant one may.
+bool schedule_reads_total(const RunConfig& c);
+
 std::span<const Field> fields_of(const LoaderConfig*);
 std::span<const Field> fields_of(const DataConfig*);
 std::span<const Field> fields_of(const CheckpointConfig*);
