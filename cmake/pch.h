@@ -3,7 +3,9 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,3 +28,8 @@
 #include <vector>
 
 #include <fmt/core.h>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/file.h"
+#include "lockstep/base/json.h"
+#include "lockstep/base/text.h"

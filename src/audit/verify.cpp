@@ -5,6 +5,8 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/text.h"
+#include "lockstep/io/checkpoint.h"
+#include "lockstep/runtime/identity.h"
 #include "lockstep/runtime/train.h"
 #include "lockstep/state/chain.h"
 #include "lockstep/track/run_dir.h"
@@ -64,11 +66,12 @@ TrainResult train_link(const Link& link, std::int64_t from, const Variant& v, co
   if (v.resume_at && *v.resume_at > from && *v.resume_at < link.until) {
     train_config.max_steps = *v.resume_at;
     out = train(loaded, options, quiet);
+    if (out.exit_code != 0) return out;
     options = {.runs_dir = runs_dir, .resume = ResumeMode::run, .resume_run = out.run, .threads = v.threads, .isa = v.isa};
   }
   train_config.max_steps = link.until;
   out = train(loaded, options, quiet);
-  if (out.step != link.until && out.exit_code != 130)
+  if (out.step != link.until && out.exit_code != exit_code(Category::interrupted))
     failf(Category::data, "a repetition ended at step {} of {}: {}; nothing was compared", out.step, link.until, out.reason);
   return out;
 }
@@ -78,7 +81,7 @@ TrainResult train_all(std::span<const Link> line, const Variant& v, const std::s
   std::int64_t from = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
     out = train_link(line[i], from, v, runs_dir, i == 0 ? "" : out.run);
-    if (out.exit_code == 130) fail(Category::usage, "interrupted by a signal; nothing was changed");
+    if (out.exit_code == exit_code(Category::interrupted)) fail(Category::interrupted, "interrupted by a signal; nothing was changed");
     from = line[i].until;
   }
   return out;
@@ -123,6 +126,22 @@ VerifyResult repeat(std::span<const Link> line, std::string reference_chain, std
   return out;
 }
 
+/// A run's config, which must still train what the run trained: an edited file or other data would only differ later,
+/// and look like a broken promise.
+LoadedConfig recorded(const std::string& runs_dir, const RunRow& run, std::span<const std::string> overrides) {
+  const RunPaths paths{join_path(runs_dir, run.id)};
+  const Json record = read_run_record(real_files(), paths, run.id);
+  LoadedConfig out = load_config(paths.config(), overrides);
+  Experiment e(out.config);
+  if (const auto d = run_differences(e, record); !d.empty()) {
+    if (!overrides.empty()) failf(Category::usage, "'{}' is a recorded run, and the overrides change what it is:{}\n  give a config file to verify a changed one", run.id, text(d));
+    failf(Category::data, "{} or the data files are no longer what run {} was trained with:{}\n  put them back as they were", paths.config(), run.id, text(d));
+  }
+  const auto hasher = hash_data(e, join_path(runs_dir, kDigestCache));
+  require_identity(base_identity(e, record.at("identity").at("parent")), data_digests(*hasher), read_checkpoint_info(real_files(), paths.last()).identity, run.id);
+  return out;
+}
+
 std::int64_t wanted(std::int64_t all, std::int64_t steps) { return steps > 0 ? std::min(all, steps) : all; }
 
 }  // namespace
@@ -145,20 +164,21 @@ VerifyResult verify_config(const LoadedConfig& loaded, std::int64_t steps, std::
   return repeat(std::span(&link, 1), {}, {}, {}, std::move(variants), progress);
 }
 
-VerifyResult verify_run(const std::string& runs_dir, const RunRow& run, std::int64_t steps, std::vector<Variant> variants, const VerifyProgress& progress) {
+VerifyResult verify_run(const std::string& runs_dir, const RunRow& run, std::span<const std::string> overrides, std::int64_t steps, std::vector<Variant> variants, const VerifyProgress& progress) {
   const Store store = Store::open(runs_dir, StoreMode::existing);
   std::vector<Link> line;
   std::int64_t until = wanted(run.step, steps);
   if (until == 0) failf(Category::usage, "run {} has committed no step yet; there is nothing to compare", run.id);
   const std::int64_t last = until;
   for (std::optional<RunRow> at = run; at;) {
-    line.insert(line.begin(), Link{load_config(RunPaths{join_path(runs_dir, at->id)}.config(), {}), until});
+    line.insert(line.begin(), Link{recorded(runs_dir, *at, overrides), until});
     if (!at->parent || until <= 0) break;
     until = std::min(until, at->parent->step);
     const std::string id = at->parent->run;
     at = store.run(id);
     if (!at) failf(Category::data, "run {} was forked from {}, which is not in {}; its steps cannot be repeated", run.id, id, runs_dir);
   }
+  check_chain(real_files(), chain_path(runs_dir, run.id));
   return repeat(line, chain_path(runs_dir, run.id), "run " + run.id, last == run.step ? run.state_hash : std::string(), std::move(variants), progress);
 }
 

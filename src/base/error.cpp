@@ -20,6 +20,7 @@ std::string_view text(Category category) {
     case Category::numeric: return "numeric";
     case Category::resource: return "resource";
     case Category::mismatch: return "mismatch";
+    case Category::interrupted: return "interrupted";
   }
   return "unknown";
 }

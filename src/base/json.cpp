@@ -192,11 +192,13 @@ Json::Json(const char* value) : value_(std::string(value)) {}
 Json::Json(Array items) : value_(std::move(items)) {}
 Json::Json(Object members) : value_(std::move(members)) {}
 
-void Json::set_unsigned(std::uint64_t value) {
-  if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    value_ = static_cast<std::int64_t>(value);
+Json::Json(double value) : value_(value) {}
+Json::Json(Boolean b) : value_(b.value) {}
+Json::Json(Integer i) {
+  if (i.is_unsigned && i.bits > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    value_ = i.bits;
   } else {
-    value_ = value;
+    value_ = static_cast<std::int64_t>(i.bits);
   }
 }
 

@@ -136,6 +136,16 @@ std::optional<std::vector<std::uint8_t>> from_hex(std::string_view digits) {
   return out;
 }
 
+std::string bits_text(double value) { return hex(std::bit_cast<std::uint64_t>(value)); }
+
+std::optional<double> parse_bits(std::string_view digits) {
+  const auto bytes = from_hex(digits);
+  if (!bytes || bytes->size() != sizeof(double)) return std::nullopt;
+  std::uint64_t bits = 0;
+  for (const std::uint8_t b : *bytes) bits = bits << 8 | b;
+  return std::bit_cast<double>(bits);
+}
+
 std::optional<std::size_t> utf8_error(std::string_view s) {
   for (std::size_t i = 0; i < s.size();) {
     const std::size_t length = sequence(s.substr(i));

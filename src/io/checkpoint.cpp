@@ -101,14 +101,14 @@ Digest digest_in(const Json& header, std::string_view key, const Input& in) {
   return d;
 }
 
-// Runs f; what the JSON layer complains about is damage here.
+// Runs f; what the JSON layer complains about is damage here. A disk that cannot be read is not: the bytes may be whole.
 template <class F>
 auto reading(const Input& in, F&& f) {
   std::string why;
   try {
     return f();
   } catch (const Error& e) {
-    if (e.message.starts_with("checkpoint ")) throw;
+    if (e.category != Category::data || e.message.starts_with("checkpoint ")) throw;
     why = e.message;
   }
   in.damaged(why);

@@ -119,7 +119,7 @@ constexpr OpDef kOps[] = {
             "fma(momentum, buffer, "
             "(1 - dampening) d) and d = nesterov ? fma(momentum, buffer, d) : buffer; param = fma(-lr, d, param). The "
             "products written as fma are "
-            "fused, no other is; hyper-parameters are rounded once to the dtype.",
+            "fused, no other is; hyper-parameters are rounded once to the dtype; subnormal values of the buffer become 0 (A12).",
      .inputs = kSgdInputs,
      .attrs = kSgdAttrs,
      .infer = infer_sgd,

@@ -12,18 +12,22 @@ namespace lockstep {
 
 Json to_json(const Selection& s) {
   Json values = Json::object(), kept = Json::array();
-  for (const auto& v : s.values) values.set(v.name, hex(std::bit_cast<std::uint64_t>(v.value)));
+  for (const auto& v : s.values) values.set(v.name, bits_text(v.value));
   for (const auto k : s.kept) kept.push(k);
   return Json::object()
       .set("last_eval", s.last_eval)
       .set("values", std::move(values))
-      .set("best", s.best ? Json(hex(std::bit_cast<std::uint64_t>(*s.best))) : Json())
+      .set("best", s.best ? Json(bits_text(*s.best)) : Json())
       .set("best_step", s.best_step)
       .set("kept", std::move(kept));
 }
 
 Selection selection_from(const Json& j) {
-  const auto real = [](const Json& v) { return std::bit_cast<double>(static_cast<std::uint64_t>(std::stoull(v.string(), nullptr, 16))); };
+  const auto real = [](const Json& v) {
+    const auto value = parse_bits(v.string());
+    if (!value) failf(Category::data, "{} is not 16 hexadecimal digits", quote(v.string()));
+    return *value;
+  };
   Selection s;
   s.last_eval = j.at("last_eval").integer();
   for (const auto& [name, v] : j.at("values").members()) s.values.push_back({name, real(v)});
@@ -78,17 +82,18 @@ void Committer::check_data() {
 
 void Committer::identify() {
   if (!hasher_) return;
-  const std::string digits = identity_digest(full_identity(base_, data_digests(*hasher_)));
+  const Json digests = data_digests(*hasher_);
   hasher_.reset();
-  std::ranges::copy(*from_hex(digits), identity_.begin());
-  if (expected_ != Digest{} && identity_ != expected_)
-    failf(Category::data, "run {}: the data files are no longer those that the run began with (with them the identity is {}, and the checkpoint says {}; the config is the same). Put the old files back, or start a new run with --new",
-          run_.id, digits.substr(0, 12), hex(expected_).substr(0, 12));
+  if (expected_ != Digest{}) require_identity(base_, digests, expected_, run_.id);
+  std::ranges::copy(*from_hex(identity_digest(full_identity(base_, digests))), identity_.begin());
+}
+
+std::string Committer::what_stands() const {
+  return placed_ < 0 ? "No checkpoint was written yet" : fmt::format("The checkpoint of step {} stands", placed_);
 }
 
 std::string Committer::gave_up(const Error& e) const {
-  const std::string stands = placed_ < 0 ? "No checkpoint was written yet" : fmt::format("The checkpoint of step {} stands", placed_);
-  return fmt::format("{}. {}; {} and continue with --resume", e.message, stands, e.no_space ? "make room" : "mend that");
+  return fmt::format("{}. {}; {} and continue with --resume", e.message, what_stands(), e.no_space ? "make room" : "mend that");
 }
 
 CommitResult Committer::commit(TrainState& train, std::int64_t epoch, Selection& selection, bool best, const SegmentEnd& so_far, Observer& observer) {
@@ -202,18 +207,22 @@ void Committer::retain(const Selection& selection, Observer& observer) try {
   observer.said("an old checkpoint could not be removed yet: " + e.message);
 }
 
-void Committer::export_model() {
+void Committer::export_model(RunStatus status) {
   const std::string tmp = run_.paths.model() + ".tmp";
   write_safetensors(run_.files, tmp, state_entries(e_),
-                    {{"lockstep.state_hash", hex(state_)}, {"lockstep.identity", hex(identity_)}, {"lockstep.step", text(committed_)}});
+                    {{std::string(kStateHashKey), hex(state_)},
+                     {std::string(kIdentityKey), hex(identity_)},
+                     {std::string(kStepKey), text(committed_)},
+                     {std::string(kStatusKey), std::string(text(status))}});
   run_.files.rename(tmp, run_.paths.model());
   run_.files.sync_dir(run_.paths.dir);
 }
 
 void Committer::finish(RunStatus status, std::string_view reason, std::int64_t epoch, const SegmentEnd& end, Observer& observer) {
+  identify();   // a run that was stopped before its first step here has not asked yet
   for (int attempt = 1;; ++attempt) {
     try {
-      export_model();                                                                               // 8
+      export_model(status);                                                                               // 8
       const std::vector<ArtifactRow> artifacts = {{"model", "model.safetensors", committed_, hex(state_), static_cast<std::int64_t>(run_.files.stat(run_.paths.model())->size)}};
       FinishCommit f;
       f.status = status;

@@ -69,6 +69,8 @@ class Committer {
   void set_committed(std::int64_t step, const Digest& state);
   [[nodiscard]] const Digest& state_digest() const { return state_; }     // of the last commit
   [[nodiscard]] const ChainRecord& head() const { return head_; }
+  /// "The checkpoint of step 4 stands", or that there is none yet.
+  [[nodiscard]] std::string what_stands() const;
   /// sd-v1 of the model now.
   [[nodiscard]] Digest hash_now() const;
 
@@ -77,7 +79,7 @@ class Committer {
   void write(TrainState& train, std::int64_t epoch, Selection& selection, bool best, const SegmentEnd& so_far);
   void place(std::int64_t step, const std::string& hash, bool best, bool keep);
   void retain(const Selection& selection, Observer& observer);
-  void export_model();
+  void export_model(RunStatus status);
   [[nodiscard]] std::string gave_up(const Error& e) const;
 
   RunFiles run_;
@@ -85,7 +87,6 @@ class Committer {
   Json base_;
   std::unique_ptr<ManifestHasher> hasher_;
   Digest identity_{}, expected_{};
-  bool identified_ = false;
   std::vector<ChainRecord> pending_;
   ChainRecord head_;
   std::int64_t chain_durable_ = 0;

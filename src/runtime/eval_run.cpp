@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/signals.h"
 #include "lockstep/base/text.h"
+#include "lockstep/runtime/identity.h"
 #include "lockstep/state/hash.h"
 #include "lockstep/state/save_load.h"
 #include "lockstep/track/run_dir.h"
@@ -38,7 +40,42 @@ std::optional<bool> EvalReport::matches_logged() const {
   return any ? std::optional(all) : std::nullopt;
 }
 
-EvalReport evaluate_run(Experiment& e, Store& store, const RunRow& run, std::string_view which, std::string_view split) {
+RunRow find_run_of(Experiment& e, const Store& store) {
+  const auto runs = store.runs(e.config.name);
+  if (runs.empty()) failf(Category::usage, "no run in {} is called '{}'; train it first, or name a run", store.runs_dir(), e.config.name);
+  std::string newest;
+  for (const RunRow& run : runs) {
+    const RunPaths paths{join_path(store.runs_dir(), run.id)};
+    if (!real_files().exists(paths.record())) continue;
+    const auto d = run_differences(e, read_run_record(real_files(), paths, run.id));
+    if (d.empty()) return run;
+    if (newest.empty()) newest = fmt::format("; the newest, {}, differs in:{}", run.id, text(d));
+  }
+  failf(Category::usage, "no run called '{}' in {} was trained with this config{}\n  train it, or name a run instead of the config", e.config.name, store.runs_dir(), newest);
+}
+
+namespace {
+
+/// Why the logged values say nothing about `e`; empty when they do. Throws data where that is nobody's wish.
+std::string why_not_compared(Experiment& e, const Store& store, const RunRow& run, const Digest& identity, bool changed) {
+  const RunPaths paths{join_path(store.runs_dir(), run.id)};
+  const Json record = read_run_record(real_files(), paths, run.id);
+  if (const auto d = run_differences(e, record); !d.empty()) {
+    if (changed) return "the overrides make another experiment of it:" + text(d);
+    failf(Category::data, "{} or the data files are no longer what run {} was trained with:{}\n  put them back as they were; overrides evaluate something else on purpose",
+          paths.config(), run.id, text(d));
+  }
+  const Json base = base_identity(e, record.at("identity").at("parent"));
+  const Json digests = data_digests(*hash_data(e, join_path(store.runs_dir(), kDigestCache)));
+  if (changed && identity_digest(full_identity(base, digests)) != hex(identity)) return "the data files named by the overrides have other contents";
+  require_identity(base, digests, identity, run.id);
+  return {};
+}
+
+}  // namespace
+
+EvalReport evaluate_run(Experiment& e, Store& store, const RunRow& run, std::string_view which, std::string_view split, bool changed) {
+  const int signals = interrupts();
   EvalReport out;
   out.run = run.id;
   const ArtifactRow row = find_checkpoint(store, run, which);
@@ -47,12 +84,13 @@ EvalReport evaluate_run(Experiment& e, Store& store, const RunRow& run, std::str
   if (c.info.step != row.step || hex(c.info.state_hash) != row.hash)
     failf(Category::data, "{} is of step {}, and the run store says step {}: the run went on meanwhile, or the file was changed from outside; ask again, or put it right with `lockstep runs reap`",
           out.checkpoint, c.info.step, row.step);
+  out.not_compared = why_not_compared(e, store, run, c.info.identity, changed);
   // Only the model is loaded; what the optimizer and the hooks kept is no business of an evaluation.
-  std::erase_if(c.tensors, [](const CheckpointTensor& t) { return !t.name.starts_with("model."); });
+  std::erase_if(c.tensors, [](const CheckpointTensor& t) { return !t.name.starts_with(std::string(kModelSection) + "."); });
   c.scalars = Json::object();
   StateLoader loader(c, out.checkpoint);
   {
-    const StateVisitor::Section section(loader, "model");
+    const StateVisitor::Section section(loader, kModelSection);
     e.model->state(loader);
   }
   loader.finish();
@@ -63,8 +101,8 @@ EvalReport evaluate_run(Experiment& e, Store& store, const RunRow& run, std::str
   out.state_hash = hex(hash);
 
   const auto add = [&](const Split& s) {
-    auto part = evaluate(e, s);
-    if (!part) fail(Category::usage, "interrupted by a signal; nothing was changed");
+    auto part = interrupts() != signals ? std::nullopt : evaluate(e, s);
+    if (!part) fail(Category::interrupted, "interrupted by a signal; nothing was changed");
     out.evaluation.samples += part->samples;
     std::ranges::move(part->metrics, std::back_inserter(out.evaluation.metrics));
   };
@@ -73,7 +111,7 @@ EvalReport evaluate_run(Experiment& e, Store& store, const RunRow& run, std::str
   else for (const auto& s : e.evals) add(s);
 
   for (const auto& m : out.evaluation.metrics) {
-    EvalReport::Logged l{m.name, store.metric(run.id, m.name, out.step), false};
+    EvalReport::Logged l{m.name, out.not_compared.empty() ? store.metric(run.id, m.name, out.step) : std::nullopt, false};
     if (l.value) l.equal = (std::isnan(*l.value) && std::isnan(m.value)) || std::bit_cast<std::uint64_t>(*l.value) == std::bit_cast<std::uint64_t>(m.value);
     out.logged.push_back(std::move(l));
   }

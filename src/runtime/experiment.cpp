@@ -3,6 +3,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/text.h"
+#include "lockstep/state/save_load.h"
 
 namespace lockstep {
 namespace {
@@ -87,8 +88,7 @@ Experiment::Experiment(const RunConfig& c) : config(c) {
 
   train = open(config.data.train, "train", "train");
   for (const auto& v : config.data.val.items) {
-    const std::string id = v.id.empty() || v.id == "main" ? "val" : v.id;
-    evals.push_back(open(v, id, "val"));
+    evals.push_back(open(v, val_split_id(v), "val"));
   }
 
   const auto& loader = config.data.loader;
@@ -148,22 +148,42 @@ Experiment::Experiment(const RunConfig& c) : config(c) {
     metrics.push_back({ids.back(), m.make(MetricContext{train.spec})});
   }
   task = config.task.make(TaskContext{*model, losses, train.spec});
-  for (const auto& h : config.hooks) {
-    const Frame frame(frame_text, static_cast<const AnyRef*>(&h));
-    hooks.push_back(h.make());
-    hooks.back()->prepare([this](std::string_view name) { return direction(name); });
-  }
+  restart_hooks();
   if (config.train.checkpoint.monitor) {
     const Frame place("in train.checkpoint.monitor");
     static_cast<void>(direction(*config.train.checkpoint.monitor));
   }
   dry_run();
+  restart_optim();
+}
 
+void Experiment::restart_optim() {
   std::vector<NamedTensor> parameters;
   std::ranges::copy_if(state, std::back_inserter(parameters), [](const NamedTensor& t) { return t.kind == StateKind::parameter; });
   const auto& chosen = config.optims.items.front();
   const Frame frame(frame_text, static_cast<const AnyRef*>(&chosen));
   optim = std::make_unique<OptimPipeline>(chosen, std::move(parameters), counters);
+}
+
+void Experiment::restart_hooks() {
+  hooks.clear();
+  for (const auto& h : config.hooks) {
+    const Frame frame(frame_text, static_cast<const AnyRef*>(&h));
+    hooks.push_back(h.make());
+    hooks.back()->prepare([this](std::string_view name) { return direction(name); });
+  }
+}
+
+void Experiment::preflight() {
+  if (config.data.test) static_cast<void>(open_test());
+  LoaderConfig loader = config.data.loader;
+  loader.workers = 0;
+  const auto first = [&](const Split& split) {
+    Batch batch;
+    static_cast<void>(Loader(*split.dataset, split.transforms, loader, seed(), Pass::evaluation).next(batch));
+  };
+  for (const Split& split : evals) first(split);
+  if (test) first(*test);
 }
 
 /// Every shape error before the first byte of training: the forward, each loss and each metric, on metas.
@@ -230,7 +250,7 @@ Direction Experiment::direction(std::string_view name) const {
 
 void Experiment::visit(StateVisitor& v) {
   {
-    const StateVisitor::Section section(v, "model");
+    const StateVisitor::Section section(v, kModelSection);
     model->state(v);
   }
   {

@@ -14,11 +14,11 @@ class JsonState final : public StateVisitor {
   Json out = Json::object();
   void tensor(std::string_view name, Tensor& t, StateKind) override {
     Json list = Json::array();
-    for (const double v : t.to_doubles()) list.push(bits(v));
+    for (const double v : t.to_doubles()) list.push(bits_text(v));
     out.set(full(name), std::move(list));
   }
   void integer(std::string_view name, std::int64_t& v) override { out.set(full(name), v); }
-  void real(std::string_view name, double& v) override { out.set(full(name), bits(v)); }
+  void real(std::string_view name, double& v) override { out.set(full(name), bits_text(v)); }
   void string(std::string_view name, std::string& v) override { out.set(full(name), v); }
   void integers(std::string_view name, std::vector<std::int64_t>& v) override {
     Json list = Json::array();
@@ -27,13 +27,10 @@ class JsonState final : public StateVisitor {
   }
   void reals(std::string_view name, std::vector<double>& v) override {
     Json list = Json::array();
-    for (const double x : v) list.push(bits(x));
+    for (const double x : v) list.push(bits_text(x));
     out.set(full(name), std::move(list));
   }
   [[nodiscard]] bool loading() const override { return false; }
-
- private:
-  static std::string bits(double v) { return hex(std::bit_cast<std::uint64_t>(v)); }
 };
 
 Json class_map(const SampleSpec& spec) {
@@ -69,7 +66,7 @@ void each_split(const Experiment& e, F&& f) {
 
 }  // namespace
 
-Json base_identity(Experiment& e, const std::optional<ParentRef>& parent) {
+Json base_identity(Experiment& e, const Json& parent) {
   JsonState fitted;
   const auto visit = [&](Split& s) {
     for (std::size_t i = 0; i < s.transforms.size(); ++i) {
@@ -81,8 +78,12 @@ Json base_identity(Experiment& e, const std::optional<ParentRef>& parent) {
   for (auto& s : e.evals) visit(s);
   Json out = Json::object();
   out.set("numeric_spec", kNumericSpec).set("config", identity(e.config)).set("classes", class_map(e.train.spec)).set("fitted", fitted.out);
-  out.set("parent", parent ? Json::object().set("run", parent->run).set("step", parent->step).set("hash", parent->hash) : Json());
+  out.set("parent", parent);
   return out;
+}
+
+Json parent_identity(const Digest& identity, std::int64_t step) {
+  return Json::object().set("identity", hex(identity)).set("step", step);
 }
 
 Json full_identity(Json base, const Json& digests) {
@@ -142,6 +143,31 @@ std::vector<IdentityDifference> compare_identities(const Json& a, const Json& b)
   std::vector<IdentityDifference> out;
   compare(a, b, "", out);
   return out;
+}
+
+std::vector<IdentityDifference> run_differences(Experiment& e, const Json& record) {
+  const Json& recorded = record.at("identity");
+  std::vector<IdentityDifference> d = compare_identities(recorded, base_identity(e, recorded.at("parent")));
+  const Json now = data_manifests(e);
+  for (const auto& [split, manifest] : record.at("data").members()) {
+    const Json* other = now.find(split);
+    if (other == nullptr) continue;   // already a difference of the config
+    for (auto& x : compare_identities(manifest.at("files"), other->at("files"))) d.push_back({"data." + split + ".files." + x.path, x.a, x.b});
+  }
+  return d;
+}
+
+std::string text(const std::vector<IdentityDifference>& d) {
+  std::string out;
+  for (const auto& x : d) out += fmt::format("\n  {}: {} there, {} now", x.path, x.a, x.b);
+  return out;
+}
+
+void require_identity(const Json& base, const Json& digests, const Digest& expected, std::string_view run) {
+  const std::string digits = identity_digest(full_identity(base, digests));
+  if (digits == hex(expected)) return;
+  failf(Category::data, "run {}: the data files are no longer those that the run began with (with them the identity is {}, and the checkpoint says {}; the config is the same). Put the old files back, or start a new run with --new",
+        run, digits.substr(0, 12), hex(expected).substr(0, 12));
 }
 
 }  // namespace lockstep

@@ -89,10 +89,16 @@ std::span<const Field> fields_of(const CheckpointConfig*) { return kCheckpoint; 
 std::span<const Field> fields_of(const TrainConfig*) { return kTrain; }
 std::span<const Field> fields_of(const RunConfig*) { return kRun; }
 
+std::string val_split_id(const AnyRef& v) { return v.id.empty() || v.id == "main" ? "val" : v.id; }
+
 std::string DataConfig::problem() const {
   for (const auto& [split, list] : transforms)
     if (split != "all" && split != "train" && split != "val" && split != "test")
       return fmt::format("transforms are given for the split '{}'; the splits are all, train, val and test", split);
+  std::set<std::string> ids;
+  for (const auto& v : val.items)
+    if (!ids.insert(val_split_id(v)).second)
+      return fmt::format("two validation splits would report their metrics as '{0}/...' (an id `main` is reported as `val`); choose another id than '{1}'", val_split_id(v), v.id);
   for (const auto& v : val.items)
     if (v.id == "train" || v.id == "test")
       return fmt::format("a validation split cannot be called '{}': metrics of the {} split have that name; choose another id", v.id, v.id);

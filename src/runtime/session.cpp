@@ -21,36 +21,33 @@ struct Opener {
   FileSystem& files;
   Store& store;
   const GitState& git;
+  ManifestHasher& hasher;
   Observer& observer;
 
-  Opened create(const std::optional<ParentRef>& parent);
+  Opened create(const std::optional<ParentRef>& parent, const Json& parent_identity);
   Opened resume(RunRow row);
   Opened fork(const RunRow& from);
   void inherit(Opened& child, const RunRow& from, const Checkpoint& c, const std::string& source);
   void begin_again(Opened& out);
   void load(Opened& out, const Checkpoint& c, const std::string& source);
   void record_position(Opened& out, const CheckpointInfo& info, bool replaced);
-  void note_horizon(const Opened& out);
+  void take_config(Opened& out);
+  bool model_stands(const Opened& out);
+  ChainRecord chain_head(const std::string& chain, const CheckpointInfo& info, const std::string& source) const;
+  bool data_changed(const RunPaths& paths, const Json& base) const;
   void make_checkpoints_folder(const RunPaths& paths);
   std::vector<MetricInfo> metric_infos() const;
   Opened automatic();
-  std::vector<IdentityDifference> differences(const RunRow& row, const Json& record, const Json& base) const;
   Checkpoint load_checkpoint(const RunRow& row, const RunPaths& paths, std::string& source);
   void tidy(const RunRow& row, const RunPaths& paths, const Selection& selection);
 };
 
 RunPaths paths_of(const Store& store, const RunRow& row) { return {join_path(store.runs_dir(), row.id)}; }
 
-std::string list(const std::vector<IdentityDifference>& d) {
-  std::string out;
-  for (const auto& x : d) out += fmt::format("\n  {}: {} there, {} now", x.path, x.a, x.b);
-  return out;
-}
-
-Opened Opener::create(const std::optional<ParentRef>& parent) {
+Opened Opener::create(const std::optional<ParentRef>& parent, const Json& parent_identity) {
   NewRun made = create_run_dir(files, options.runs_dir);
   Opened out;
-  out.base = base_identity(e, parent);
+  out.base = base_identity(e, parent_identity);
   out.row.id = made.id;
   out.row.name = e.config.name;
   out.row.created_ns = wall_ns();
@@ -75,18 +72,6 @@ std::vector<MetricInfo> Opener::metric_infos() const {
   std::vector<MetricInfo> out = {{"train/loss", Direction::lower}, {"train/lr", Direction::none}, {"train/grad_norm", Direction::none}};
   for (const auto& name : e.metric_names()) out.push_back({name, e.direction(name)});
   return out;
-}
-
-std::vector<IdentityDifference> Opener::differences(const RunRow&, const Json& record, const Json& base) const {
-  std::vector<IdentityDifference> d = compare_identities(record.at("identity"), base);
-  // Locations may move: names and sizes are compared, contents by their digests at the first commit.
-  const Json now = data_manifests(e);
-  for (const auto& [split, manifest] : record.at("data").members()) {
-    const Json* other = now.find(split);
-    if (other == nullptr) continue;   // already a difference of the config
-    for (auto& x : compare_identities(manifest.at("files"), other->at("files"))) d.push_back({"data." + split + ".files." + x.path, x.a, x.b});
-  }
-  return d;
 }
 
 /// The last checkpoint, or, when it is damaged, the newest retained one.
@@ -150,14 +135,21 @@ void Opener::begin_again(Opened& out) {
         out.row.id, parent.run, parent.step, parent.run);
 }
 
-/// Chain and checkpoint must agree; then the state goes into the experiment.
+/// The record of a checkpoint's step in its run's chain: both must tell the same story.
+ChainRecord Opener::chain_head(const std::string& chain, const CheckpointInfo& info, const std::string& source) const {
+  const auto steps = chain_steps(files, chain);
+  if (steps.value_or(0) < info.step)
+    failf(Category::mismatch, "{} ends at step {}, but the checkpoint {} is of step {}: the chain must reach every checkpoint. One of the files was changed from outside; start again with --new", chain, steps.value_or(0), source, info.step);
+  if (steps) check_chain(files, chain);
+  const ChainRecord head = info.step == 0 ? chain_start() : read_chain(files, chain, info.step);
+  if (head.h != info.chain)
+    failf(Category::mismatch, "record {} of {} has the hash {}, but the checkpoint {} says {}: they belong to different runs. Start again with --new", info.step, chain, hex(head.h).substr(0, 16), source, hex(info.chain).substr(0, 16));
+  return head;
+}
+
+/// The state goes into the experiment; the chain is cut back to it.
 void Opener::load(Opened& out, const Checkpoint& c, const std::string& source) {
-  const auto steps = chain_steps(files, out.paths.chain());
-  if (steps.value_or(0) < c.info.step)
-    failf(Category::mismatch, "{} ends at step {}, but the checkpoint {} is of step {}: the chain must reach every checkpoint. One of the files was changed from outside; start again with --new", out.paths.chain(), steps.value_or(0), source, c.info.step);
-  out.head = c.info.step == 0 ? chain_start() : read_chain(files, out.paths.chain(), c.info.step);
-  if (out.head.h != c.info.chain)
-    failf(Category::mismatch, "record {} of {} has the hash {}, but the checkpoint {} says {}: they belong to different runs. Start again with --new", c.info.step, out.paths.chain(), hex(out.head.h).substr(0, 16), source, hex(c.info.chain).substr(0, 16));
+  out.head = chain_head(out.paths.chain(), c.info, source);
   restore_chain(files, out.paths.chain(), c.info.step);
 
   StateLoader loader(c, source);
@@ -194,16 +186,43 @@ void Opener::record_position(Opened& out, const CheckpointInfo& info, bool repla
   store.commit_checkpoint(out.row.id, commit);
 }
 
-/// A horizon may change at any resume; what it was and is becomes an event.
-void Opener::note_horizon(const Opened& out) {
+/// Horizons, nuisances and locations may change at any resume: config.yaml says how the run now goes on, and an event
+/// what its horizon was.
+void Opener::take_config(Opened& out) {
+  const std::string now = canonical_text(canonical(e.config)), path = out.paths.config();
+  if (out.row.config == now && files.exists(path) && files.read_file(path) == now) return;
   std::string changes;
   try {
-    for (const auto& d : difference(leaves(load_config(out.paths.config(), {}).config), leaves(e.config)))
+    for (const auto& d : difference(leaves(load_config(path, {}).config), leaves(e.config)))
       if (d.role == Role::horizon) changes += fmt::format("{}{}: {} -> {}", changes.empty() ? "" : ", ", d.path, d.a, d.b);
   } catch (const Error&) {
-    return;   // only a remark is lost
+    // Damaged or gone: what it said of the horizon is lost, and the file is written anew.
   }
   if (!changes.empty()) store.add_event(out.row.id, {out.train.step, "horizon", changes});
+  atomic_write(files, path, std::string_view(now));
+  store.set_config(out.row.id, now);
+  out.row.config = now;
+}
+
+/// Whether a run's data files have other contents than when it was trained; waits for their digests.
+bool Opener::data_changed(const RunPaths& paths, const Json& base) const {
+  CheckpointInfo info;
+  try {
+    info = read_checkpoint_info(files, paths.last());
+  } catch (const Error& error) {
+    if (error.category != Category::data) throw;
+    return false;   // resuming says what is wrong with it
+  }
+  return identity_digest(full_identity(base, data_digests(hasher))) != hex(info.identity);
+}
+
+/// Whether model.safetensors holds the state; a damaged one is exported again.
+bool Opener::model_stands(const Opened& out) {
+  if (!files.exists(out.paths.model())) return false;
+  const auto model = checkpoint_probe(files)(out.paths.model());
+  if (model && model->state_hash == hex(out.state)) return true;
+  observer.said(fmt::format("{} is damaged or does not hold the run's weights; it is written again", out.paths.model()));
+  return false;
 }
 
 Opened Opener::resume(RunRow row) {
@@ -212,12 +231,13 @@ Opened Opener::resume(RunRow row) {
   const auto segments = store.segments(row.id);
   out.lock = lock_run(out.paths, segments.empty() ? nullptr : &segments.back());
   row = *store.run(row.id);   // as the last owner left it
-  out.base = base_identity(e, row.parent);
+  out.base = base_identity(e, read_run_record(files, out.paths, row.id).at("identity").at("parent"));
   out.row = row;
   store.declare_metrics(row.id, metric_infos());   // a row that was put back has none
   make_checkpoints_folder(out.paths);
   if (!files.exists(out.paths.last()) && row.step == 0) {
     begin_again(out);
+    take_config(out);
     return out;
   }
   std::string source;
@@ -228,31 +248,44 @@ Opened Opener::resume(RunRow row) {
   const bool replaced = source != out.paths.last();
   if (replaced) atomic_write(files, out.paths.last(), std::string_view(files.read_file(source)));
   record_position(out, c.info, replaced);
-  note_horizon(out);
+  take_config(out);
   const bool ended = row.status == RunStatus::finished || row.status == RunStatus::stopped;
   const bool reached = !out.train.stop_reason.empty() || out.train.step >= last_step(e);
-  out.complete = ended && reached && !evaluation_due(e, out.train.step, out.selection.last_eval) && files.exists(out.paths.model());
+  out.complete = ended && reached && !evaluation_due(e, out.train.step, out.selection.last_eval) && model_stands(out);
+  if (out.complete) require_identity(out.base, data_digests(hasher), out.expected, row.id);
   out.commit_first = reached;   // its last commit may stand without the final rows: the same bytes again
   return out;
 }
 
-/// Gives a child its parent's state and chain.
+/// Gives a child its parent's state and chain. The weights must fit. An optimizer, or hooks, whose saved state does not
+/// fit as a whole start as at step 0: half of it (moments without their update count) would be neither.
 void Opener::inherit(Opened& child, const RunRow& from, const Checkpoint& c, const std::string& source) {
+  const std::string chain = paths_of(store, from).chain();
+  const ChainRecord head = chain_head(chain, c.info, source);
   StateLoader loader(c, source);
   e.visit(loader);
   TrainState train;
   train.state(loader);
-  for (const auto& what : {loader.missing(), loader.mismatched()})
-    for (const auto& item : what)
-      if (item.starts_with("model.")) loader.finish();   // weights must fit; optimizer and hooks may be new
-  for (const auto& item : loader.missing()) observer.said("not in the parent, starts fresh: " + item);
-  const std::string chain = paths_of(store, from).chain();
-  if (child.row.id.empty()) child = create(ParentRef{from.id, c.info.step, hex(c.info.state_hash)});
+  const auto differs = [&](std::string_view section) {
+    for (const auto& items : {loader.missing(), loader.mismatched(), loader.unexpected()})
+      if (std::ranges::any_of(items, [&](const std::string& item) { return item.starts_with(section); })) return true;
+    return false;
+  };
+  if (differs(std::string(kModelSection) + ".")) loader.finish();
+  if (differs("optim.")) {
+    e.restart_optim();
+    observer.said("the optimizer is not the parent's: it starts fresh, with empty moments and update 1");
+  }
+  if (differs("hooks.")) {
+    e.restart_hooks();
+    if (!e.hooks.empty()) observer.said("the hooks are not the parent's: they start fresh");
+  }
+  if (child.row.id.empty()) child = create(ParentRef{from.id, c.info.step, hex(c.info.state_hash)}, parent_identity(c.info.identity, c.info.step));
   if (c.info.step > 0) append_chain(files, child.paths.chain(), read_chain(files, chain, 1, c.info.step + 1));
   child.train.step = c.info.step;
   child.state = c.info.state_hash;
-  child.head = c.info.step == 0 ? chain_start() : read_chain(files, chain, c.info.step);
-  child.selection.last_eval = c.info.step;
+  child.head = head;
+  child.selection.last_eval = selection_from(c.selection).last_eval;   // what the parent left undone is the child's to do
   child.resumed = child.commit_first = true;
 }
 
@@ -267,20 +300,24 @@ Opened Opener::fork(const RunRow& from) {
 
 Opened Opener::automatic() {
   const auto runs = store.runs(e.config.name);
-  if (runs.empty()) return create({});
+  if (runs.empty()) return create({}, {});
   RunRow row = runs.front();
   const RunPaths paths = paths_of(store, row);
-  if (!files.exists(paths.record())) {
-    observer.said(fmt::format("the folder of run {} is gone; a new run is started", row.id));
-    return create({});
-  }
-  const Json record = Json::parse(files.read_file(paths.record()), paths.record());
-  const auto d = differences(row, record, base_identity(e, row.parent));
-  if (d.empty() && !options.fork) return resume(std::move(row));
   if (options.fork) return fork(row);
-  if (row.status == RunStatus::finished) return create({});
+  if (row.status == RunStatus::finished && !files.exists(paths.record())) {
+    observer.said(fmt::format("the folder of run {}, which had finished, is gone; a new run is started", row.id));
+    return create({}, {});
+  }
+  const Json record = read_run_record(files, paths, row.id);
+  const auto d = run_differences(e, record);
+  if (row.status == RunStatus::finished && d.empty() && data_changed(paths, base_identity(e, record.at("identity").at("parent")))) {
+    observer.said(fmt::format("the data files have changed since run {} finished; a new run is started", row.id));
+    return create({}, {});
+  }
+  if (d.empty()) return resume(std::move(row));
+  if (row.status == RunStatus::finished) return create({}, {});
   failf(Category::usage, "run {} ({}) is at step {} and unfinished, and this config would train something else:{}\n  go on from its state as a child run with --fork, or start a new run with --new",
-        row.id, row.name, row.step, list(d));
+        row.id, row.name, row.step, text(d));
 }
 
 }  // namespace
@@ -303,17 +340,15 @@ void settle_dead_runs(Store& store, FileSystem& files, Observer& observer) try {
   observer.said("runs of dead processes could not all be put right: " + error.message);
 }
 
-Opened open_session(Experiment& e, const LoadedConfig& loaded, const TrainOptions& options, FileSystem& files, Store& store, const GitState& git, Observer& observer) {
-  Opener o{e, loaded, options, files, store, git, observer};
-  if (options.fresh || (options.resume == ResumeMode::none && !options.fork)) return o.create({});
+Opened open_session(Experiment& e, const LoadedConfig& loaded, const TrainOptions& options, FileSystem& files, Store& store, const GitState& git, ManifestHasher& hasher, Observer& observer) {
+  Opener o{e, loaded, options, files, store, git, hasher, observer};
+  if (options.fresh || (options.resume == ResumeMode::none && !options.fork)) return o.create({}, {});
   if (options.resume != ResumeMode::run) return o.automatic();
   RunRow row = store.find_run(options.resume_run);
   if (options.fork) return o.fork(row);
-  const RunPaths paths = paths_of(store, row);
-  const Json record = Json::parse(files.read_file(paths.record()), paths.record());
-  const auto d = o.differences(row, record, base_identity(e, row.parent));
+  const auto d = run_differences(e, read_run_record(files, paths_of(store, row), row.id));
   if (!d.empty())
-    failf(Category::usage, "run {} cannot be resumed with this config, which would train something else:{}\n  go on from its state as a child run with --fork, or start a new run with --new", row.id, list(d));
+    failf(Category::usage, "run {} cannot be resumed with this config, which would train something else:{}\n  go on from its state as a child run with --fork, or start a new run with --new", row.id, text(d));
   return o.resume(std::move(row));
 }
 

@@ -32,8 +32,8 @@ bool evaluation_due(const Experiment& e, std::int64_t step, std::int64_t last_ev
 void settle_dead_runs(Store& store, FileSystem& files, Observer& observer);
 
 /// Decides between a new run, a continued one and a child (docs/formats.md, "Resume"), takes the lock, repairs what a
-/// crash left and loads the state into `e`. Throws usage when identities differ, data when no checkpoint can be read,
+/// crash left and loads the state into `e`. `hasher` is waited for only where a finished run might be shown again. Throws usage when identities differ, data when no checkpoint can be read,
 /// mismatch when chain and checkpoint disagree.
-Opened open_session(Experiment& e, const LoadedConfig& loaded, const TrainOptions& options, FileSystem& files, Store& store, const GitState& git, Observer& observer);
+Opened open_session(Experiment& e, const LoadedConfig& loaded, const TrainOptions& options, FileSystem& files, Store& store, const GitState& git, ManifestHasher& hasher, Observer& observer);
 
 }  // namespace lockstep

@@ -21,25 +21,32 @@ namespace {
 
 std::int64_t bound(std::int64_t s, std::int64_t n, std::int64_t shards) { return s * n / shards; }
 
-/// The pairwise tree over shards (adjacent pairs, an odd last one carried up), fed one leaf at a time: partial sums wait
-/// at their level as the digits of a binary counter.
+/// The pairwise tree over shards (adjacent pairs by index, an odd last one carried up), fed one leaf at a time: partial
+/// sums wait at their level as the digits of a binary counter. An empty shard is an empty leaf: whatever it would be added
+/// to goes up as it is, so that an aligned block of shards has one sum however few rows there are.
 class GradientTree {
  public:
-  void add(Tensors leaf) {
+  /// Shards come in order; those that are left out are empty.
+  void add(std::int64_t shard, Tensors leaf) {
+    while (count_ < static_cast<std::uint64_t>(shard)) push({});
+    push(std::move(leaf));
+  }
+  Tensors total() {
+    Tensors out;
+    for (std::size_t level = 0; level < levels_.size(); ++level)
+      if (((count_ >> level) & 1U) != 0) out = sum(levels_[level], out);
+    return out;
+  }
+
+ private:
+  void push(Tensors leaf) {
     std::size_t level = 0;
     for (std::uint64_t bits = count_++; (bits & 1U) != 0; bits >>= 1U, ++level) leaf = sum(levels_[level], leaf);
     if (level == levels_.size()) levels_.emplace_back();
     levels_[level] = std::move(leaf);
   }
-  Tensors total() {
-    Tensors out;
-    for (std::size_t level = 0; level < levels_.size(); ++level)
-      if (((count_ >> level) & 1U) != 0) out = out.empty() ? std::move(levels_[level]) : sum(levels_[level], out);
-    return out;
-  }
-
- private:
-  static Tensors sum(std::span<const Tensor> a, std::span<const Tensor> b) {
+  static Tensors sum(const Tensors& a, const Tensors& b) {
+    if (a.empty() || b.empty()) return a.empty() ? b : a;
     Tensors out;
     for (std::size_t i = 0; i < a.size(); ++i) out.push_back(lockstep::add(a[i], b[i]));
     return out;
@@ -76,14 +83,14 @@ StepResult Stepper::run(const Batch& batch) {
   // Shards with rows, and what each loss counts in them: W_j from the data alone.
   std::vector<std::int64_t> used;
   std::vector<Fields> parts;
-  std::vector<std::vector<double>> weights(e_.losses.size());
+  std::vector<std::vector<double>> weights(e_.losses.size(), std::vector<double>(static_cast<std::size_t>(shards)));
   for (std::int64_t s = 0; s < shards; ++s) {
     const std::int64_t begin = bound(s, rows, shards), end = bound(s + 1, rows, shards);
     if (begin == end) continue;
     used.push_back(s);
     parts.push_back(shards == 1 ? batch.fields : batch.fields.rows(begin, end));
     const auto w = e_.task->weights(phase_, parts.back());
-    for (std::size_t j = 0; j < w.size(); ++j) weights[j].push_back(w[j]);
+    for (std::size_t j = 0; j < w.size(); ++j) weights[j][static_cast<std::size_t>(s)] = w[j];
   }
   std::vector<double> totals;
   for (std::size_t j = 0; j < weights.size(); ++j) {
@@ -102,14 +109,14 @@ StepResult Stepper::run(const Batch& batch) {
       done[k].gradients = shard_gradients(parts[k], batch.step, static_cast<std::uint32_t>(used[k]), totals, done[k]);
     };
     parallel_for(static_cast<std::int64_t>(n), one);
-    for (std::size_t k = first; k < first + n; ++k) tree.add(std::move(done[k].gradients));
+    for (std::size_t k = first; k < first + n; ++k) tree.add(used[k], std::move(done[k].gradients));
   }
 
   const NoGrad off;
   StepResult out;
-  std::vector<double> sums(done.size());
+  std::vector<double> sums(static_cast<std::size_t>(shards));
   for (std::size_t j = 0; j < e_.losses.size(); ++j) {
-    for (std::size_t k = 0; k < done.size(); ++k) sums[k] = done[k].sums[j];
+    for (std::size_t k = 0; k < done.size(); ++k) sums[static_cast<std::size_t>(used[k])] = done[k].sums[j];
     out.loss += e_.losses[j].coef * (fold_sum(sums) / totals[j]);
   }
   const Tensors gradients = tree.total();
@@ -118,10 +125,10 @@ StepResult Stepper::run(const Batch& batch) {
     const bool loss = !std::isfinite(out.loss);
     const double value = loss ? out.loss : out.grad_norm;
     failf(Category::numeric, 
-          "step {}: the {} is {}; the weights are those of step {}. Lower the learning rate, clip gradients, or look at "
-          "the batch (epoch {}, its first sample is {})",
+          "step {}: the {} is {}. Lower the learning rate, clip gradients, or look at the batch (epoch {}, its first sample "
+          "is {})",
           batch.step + 1, loss ? "loss" : "gradient norm", std::isnan(value) ? "not a number" : value > 0 ? "infinite" : "-infinite",
-          batch.step, batch.epoch + 1, batch.samples.empty() ? -1 : batch.samples.front());
+          batch.epoch + 1, batch.samples.empty() ? -1 : batch.samples.front());
   }
   out.lr = e_.optim->lr(batch.step);
   e_.optim->update(gradients, batch.step);

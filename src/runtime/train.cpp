@@ -140,7 +140,7 @@ void Trainer::report_step(const StepResult& r, std::int64_t rows) {
 bool Trainer::evaluate_now() {
   Evaluation all;
   for (const auto& split : e_.evals) {
-    auto part = evaluate(e_, split);
+    auto part = interrupted() ? std::nullopt : evaluate(e_, split);
     if (!part) return false;
     all.samples += part->samples;
     std::ranges::move(part->metrics, std::back_inserter(all.metrics));
@@ -259,7 +259,7 @@ TrainResult Trainer::run() try {
   TrainResult out;
   const bool complete = !abandoned && (step() >= e_.counters.total_steps || !opened_.train.stop_reason.empty());
   out.status = complete ? RunStatus::finished : RunStatus::stopped;
-  out.exit_code = reason == kInterrupted ? 130 : 0;
+  out.exit_code = reason == kInterrupted ? exit_code(Category::interrupted) : 0;
   if (complete) reason = opened_.train.stop_reason;
   else if (reason.empty()) reason = fmt::format("train.max_steps ({}) reached", last_);
   committer_.finish(out.status, reason, epoch(), segment_end(out.exit_code), observer_);
@@ -270,8 +270,9 @@ TrainResult Trainer::run() try {
   out.state_hash = hex(committer_.state_digest());
   out.chain_hash = hex(committer_.head().h);
   return out;
-} catch (const Error& e) {
+} catch (Error& e) {
   fail_run(e);
+  if (e.category == Category::numeric) e.message += "\n  " + committer_.what_stands();
   throw;
 }
 
@@ -291,9 +292,10 @@ TrainResult train(const LoadedConfig& loaded, const TrainOptions& options, Obser
   make_dirs(files, options.runs_dir);
   Store store = Store::open(options.runs_dir, StoreMode::create, files);
   for (const auto& w : store.warnings()) observer.said(w);
-  auto hasher = hash_data(e, join_path(options.runs_dir, "data_digests.json"));
+  auto hasher = hash_data(e, join_path(options.runs_dir, kDigestCache));
   settle_dead_runs(store, files, observer);
-  Opened opened = open_session(e, loaded, options, files, store, git.get(), observer);
+  e.preflight();
+  Opened opened = open_session(e, loaded, options, files, store, git.get(), *hasher, observer);
   if (opened.complete) {
     TrainResult out;
     out.run = opened.row.id;

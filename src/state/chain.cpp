@@ -147,4 +147,11 @@ std::optional<std::int64_t> broken_link(FileSystem& files, const std::string& pa
   return std::nullopt;
 }
 
+void check_chain(FileSystem& files, const std::string& path) {
+  if (const auto t = broken_link(files, path)) {
+    failf(Category::mismatch, "record {} of {} does not follow from the records before it: the file was changed after it was written",
+          *t, quote(path));
+  }
+}
+
 }  // namespace lockstep

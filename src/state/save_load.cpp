@@ -7,14 +7,10 @@
 namespace lockstep {
 namespace {
 
-std::string bits_text(double v) { return hex(std::bit_cast<std::uint64_t>(v)); }
-
 double bits_value(const std::string& digits) {
-  const auto bytes = from_hex(digits);
-  if (!bytes || bytes->size() != 8) failf(Category::data, "{} is not 16 hexadecimal digits", quote(digits));
-  std::uint64_t bits = 0;
-  for (const std::uint8_t b : *bytes) bits = bits << 8 | b;
-  return std::bit_cast<double>(bits);
+  const auto value = parse_bits(digits);
+  if (!value) failf(Category::data, "{} is not 16 hexadecimal digits", quote(digits));
+  return *value;
 }
 
 // Up to eight names, then a count.
@@ -31,6 +27,15 @@ std::string some(const std::vector<std::string>& names) {
 std::string_view text(StateKind k) {
   constexpr std::array<std::string_view, 3> kWords = {"parameter", "buffer", "slot"};
   return kWords[static_cast<std::size_t>(k)];
+}
+
+std::vector<TensorEntry> state_dict(const Checkpoint& c) {
+  const std::string section = std::string(kModelSection) + ".";
+  std::vector<TensorEntry> out;
+  for (const CheckpointTensor& t : c.tensors) {
+    if (t.kind != text(StateKind::slot) && t.name.starts_with(section)) out.push_back({t.name.substr(section.size()), t.tensor});
+  }
+  return out;
 }
 
 const std::string& StateSaver::once(std::string name) {

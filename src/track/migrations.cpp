@@ -107,10 +107,13 @@ constexpr Migration kMigrations[] = {
 std::span<const Migration> migrations() { return kMigrations; }
 
 std::int64_t schema_version(const Database& db) {
-  const bool ours =
-      db.integer("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'") != 0;
-  if (ours) return db.integer("SELECT max(version) FROM schema_version");
-  if (db.integer("SELECT count(*) FROM sqlite_master") != 0) {
+  // One statement, one snapshot: another process may be making the tables right now.
+  constexpr std::int64_t kEmpty = 0, kOurs = 1;
+  const std::int64_t kind = db.integer(
+      "SELECT CASE WHEN count(*) = 0 THEN 0 WHEN sum(type = 'table' AND name = 'schema_version') THEN 1 ELSE 2 END "
+      "FROM sqlite_master");
+  if (kind == kOurs) return db.integer("SELECT max(version) FROM schema_version");
+  if (kind != kEmpty) {
     failf(Category::data,
           "{} is an SQLite database but not a run store (it has no table schema_version). Name another folder with "
           "--runs-dir",

@@ -137,12 +137,11 @@ class Reaper {
     run.directory = paths.dir;
     const auto info = newest_checkpoint(files_, paths, probe_);
     const auto artifacts = find_artifacts(files_, paths, probe_);
-    // The model is exported just before the final commit, so a model of the newest step means that the end was reached.
-    const bool finished = info && std::ranges::any_of(artifacts, [&](const ArtifactRow& a) {
-                            return a.kind == "model" && a.step == info->step;
-                          });
-    run.status = finished ? RunStatus::finished : RunStatus::interrupted;
-    run.reason = finished ? "" : "found on disk without a row in the run store";
+    // The model is exported just before the final commit, so a model of the newest step knows how the run ended.
+    const auto model = files_.exists(paths.model()) ? probe_(paths.model()) : std::nullopt;
+    const bool ended = info && model && model->status && model->step == info->step;
+    run.status = ended ? *model->status : RunStatus::interrupted;
+    run.reason = run.status == RunStatus::finished ? "" : "found on disk without a row in the run store";
     store_.create_run(run);
     if (info) {
       CheckpointCommit commit;

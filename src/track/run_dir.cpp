@@ -102,6 +102,14 @@ Json run_record(const RunRow& run, Json identity, Json data, Json environment) {
       .set("environment", std::move(environment));
 }
 
+Json read_run_record(FileSystem& files, const RunPaths& paths, std::string_view id) {
+  if (!files.exists(paths.record())) {
+    failf(Category::data, "run {} has lost its {}, which says what it trained. Put it back, or start a new run with --new", id,
+          files.exists(paths.dir) ? "file " + quote(paths.record()) : "folder " + quote(paths.dir));
+  }
+  return Json::parse(files.read_file(paths.record()), paths.record());
+}
+
 RunRow run_from_record(const Json& record) {
   const std::int64_t format = record.at("format").integer();
   if (format != 1) {

@@ -152,6 +152,13 @@ void Store::set_status(std::string_view run, RunStatus status, std::string_view 
   transaction.commit();
 }
 
+void Store::set_config(std::string_view run, std::string_view config) {
+  impl_->files->note("db:set_config");
+  Transaction transaction(impl_->db);
+  Statement(impl_->db, "UPDATE runs SET config = ? WHERE key = ?").run(config, impl_->key(run));
+  transaction.commit();
+}
+
 std::int64_t Store::begin_segment(const SegmentRow& row) {
   impl_->files->note("db:begin_segment");
   const Database& db = impl_->db;

@@ -70,7 +70,7 @@ TEST_CASE("eval reproduces what was logged, by run id, prefix, name, config and 
   const Json run = Json::parse(trained.out, "train");
   const std::string id = run.at("run").string();
 
-  for (const std::string& which : {id, id.substr(0, id.size() - 2), std::string("tiny"), std::string("last"), std::string("tiny.yaml")}) {
+  for (const std::string& which : {id, id.substr(0, id.size() - 2), std::string("tiny"), std::string("last"), std::string("tiny.yaml optim.lr=0.3")}) {
     const Json report = eval_json(folder, which, 0);
     CHECK(report.at("matches_logged").boolean());
     CHECK(report.at("run").string() == id);
@@ -102,4 +102,53 @@ TEST_CASE("a logged value that was changed is exit 6") {
   CHECK(text.code == 6);
   CHECK_MESSAGE(text.out.find("LOGGED AS") != std::string::npos, text.out);
   CHECK_MESSAGE(text.err.find("warning: ") != std::string::npos, text.err);
+}
+
+TEST_CASE("hash reads what a run wrote, says the run's hash, and exit 6 when a file records another") {
+  const TempFolder folder;
+  fs::copy(fs::path(kSourceDir) / "tests/errors/common/tiny.yaml", folder / "tiny.yaml");
+  const Outcome trained = lockstep_in(folder, "train tiny.yaml -q --json");
+  REQUIRE_MESSAGE(trained.code == 0, trained.err);
+  const Json run = Json::parse(trained.out, "train");
+  const fs::path dir = fs::path(folder / "runs") / run.at("run").string();
+  for (const char* file : {"model.safetensors", "checkpoints/last.ckpt"}) {
+    const Outcome o = lockstep_in(folder, "hash '" + (dir / file).string() + "' --json");
+    REQUIRE_MESSAGE(o.code == 0, o.err);
+    const Json report = Json::parse(o.out, "hash");
+    CHECK(report.at("state_hash").string() == run.at("state_hash").string());
+    CHECK(report.at("tensors").find("0.weight") != nullptr);
+    CHECK(report.at("tensors").members().size() == 4);
+  }
+  std::string bytes = read(dir / "model.safetensors");
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);   // of the last weight
+  std::ofstream(folder / "changed.safetensors", std::ios::binary) << bytes;
+  const Outcome o = lockstep_in(folder, "hash changed.safetensors");
+  CHECK(o.code == 6);
+  CHECK_MESSAGE(o.err.find("they were changed after it was written") != std::string::npos, o.err);
+}
+
+TEST_CASE("runs diff: a chain that was changed is exit 6") {
+  const TempFolder folder;
+  fs::copy(fs::path(kSourceDir) / "tests/errors/common/tiny.yaml", folder / "tiny.yaml");
+  std::vector<std::string> ids;
+  for (const char* lr : {"0.01", "0.01", "0.02"}) {
+    const Outcome o = lockstep_in(folder, std::string("train tiny.yaml -q --json optim.lr=") + lr);
+    REQUIRE_MESSAGE(o.code == 0, o.err);
+    ids.push_back(Json::parse(o.out, "train").at("run").string());
+  }
+  const auto diff = [&](const std::string& a, const std::string& b, int code) {
+    const Outcome o = lockstep_in(folder, "runs diff " + a + " " + b + " --json");
+    CHECK_MESSAGE(o.code == code, o.err);
+    return Json::parse(o.out, "diff");
+  };
+  CHECK(diff(ids[0], ids[1], 0).at("same_chain").boolean());
+  const Json other = diff(ids[0], ids[2], 0);
+  CHECK_FALSE(other.at("same_chain").boolean());
+  CHECK(other.at("first_differing_step").integer() == 1);
+  CHECK(other.at("first_difference").string() == "parameters");
+  const std::string chain = folder / ("runs/" + ids[1] + "/chain.bin");
+  std::string bytes = read(chain);
+  bytes[3 * 88 + 20] = static_cast<char>(bytes[3 * 88 + 20] ^ 1);
+  std::ofstream(chain, std::ios::binary) << bytes;
+  CHECK(diff(ids[0], ids[1], 6).at("error").at("exit_code").integer() == 6);
 }

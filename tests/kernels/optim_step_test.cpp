@@ -72,6 +72,22 @@ TEST_CASE("sgd follows PyTorch's formula") {
   }
 }
 
+TEST_CASE("a momentum buffer that becomes subnormal is zero") {
+  std::vector<Held> in, none;
+  for (int i = 0; i < 3; ++i) in.emplace_back(Shape{4}, DType::f32);
+  const float buffer[] = {0x1p-126F, -0x1p-126F, 0x1p-125F, 0x1p-149F};
+  for (int i = 0; i < 4; ++i) {
+    in[0].as<float>()[i] = 1;
+    in[1].as<float>()[i] = 0;
+    in[2].as<float>()[i] = buffer[i];
+  }
+  run_kernel("sgd_step", DType::f32, in, none, {0.1, 0.75, 0.0, 0.0, false, false});
+  CHECK(std::bit_cast<std::uint32_t>(in[2].as<float>()[0]) == 0);
+  CHECK(std::bit_cast<std::uint32_t>(in[2].as<float>()[1]) == 0);
+  CHECK(in[2].as<float>()[2] == 0x1.8p-126F);
+  CHECK(std::bit_cast<std::uint32_t>(in[2].as<float>()[3]) == 0);
+}
+
 TEST_CASE("adamw follows PyTorch's formula") {
   constexpr std::size_t kCount = 40;
   const double lr = 1e-2, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, decay = 0.05;

@@ -75,3 +75,35 @@ TEST_CASE("a child that died before its first commit, and whose parent's checkpo
     break;
   }
 }
+
+TEST_CASE("a child with another optimizer starts it as a whole: as if its weights were those of step 0") {
+  const Place place;
+  const auto parent = go(place.config({"optim={name: sgd, lr: 0.1, momentum: 0.9}", "train.max_steps=4"}), place);
+  const auto child = fork_of(place.config({"train.max_steps=5", "optim.weight_decay=0"}), place, parent.run);
+  CHECK(child.step == 5);
+  // AdamW's first update without decay moves each weight that has a gradient by lr (to within eps): the bias correction
+  // is that of update 1, not 5.
+  const auto weights = [&](const std::string& run) {
+    std::vector<double> out;
+    for (const auto& t : read_checkpoint(real_files(), paths(place, run).last()).tensors)
+      if (t.name.starts_with("model.")) std::ranges::copy(t.tensor.to_doubles(), std::back_inserter(out));
+    return out;
+  };
+  const auto before = weights(parent.run), after = weights(child.run);
+  REQUIRE(before.size() == after.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) largest = std::max(largest, std::abs(after[i] - before[i]));
+  CHECK(largest == doctest::Approx(0.01).epsilon(0.001));
+}
+
+TEST_CASE("a child's identity does not depend on run ids") {
+  std::string first;
+  for (int i = 0; i < 2; ++i) {
+    const Place place;
+    const auto parent = go(place.config({"train.max_steps=4"}), place);
+    const auto child = fork_of(place.config({"optim.lr=0.02"}), place, parent.run);
+    const std::string identity = store_of(place).run(child.run)->identity, bytes = real_files().read_file(paths(place, child.run).last());
+    if (i == 0) first = identity + bytes;
+    else CHECK(identity + bytes == first);
+  }
+}

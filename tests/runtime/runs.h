@@ -54,6 +54,34 @@ class Place {
   TempFolder folder_{std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : "/tmp"};
 };
 
+/// kTiny on idx files of 24 and 12 images, each 2 by 2, in the folder of `place`.
+class IdxData {
+ public:
+  explicit IdxData(const Place& place) : folder_(place.path() + "/data") {
+    real_files().mkdir(folder_);
+    set("train", 24, 0);
+    set("t10k", 12, 0);
+    for (const char* split : {"train", "val"}) {
+      const std::string from = fmt::format("  {}: {{name: synthetic, size: {}, shape: [4], num_classes: 3}}", split, std::string_view(split) == "train" ? 24 : 12);
+      yaml.replace(yaml.find(from), from.size(), fmt::format("  {}: {{name: idx, root: {}}}", split, folder_));
+    }
+    yaml.replace(yaml.find("  loader:"), 0, "  transforms: {all: [normalize: {mean: [0.5], std: [0.5]}]}\n");
+  }
+  /// Writes the files of a split with `n` images; another `salt` gives other pixels.
+  void set(const std::string& name, std::uint32_t n, int salt) const {
+    const auto number = [](std::uint32_t v) { return std::string{static_cast<char>(v >> 24), static_cast<char>(v >> 16), static_cast<char>(v >> 8), static_cast<char>(v)}; };
+    std::string images = std::string("\0\0\x08\x03", 4) + number(n) + number(2) + number(2), labels = std::string("\0\0\x08\x01", 4) + number(n);
+    for (std::uint32_t i = 0; i < n * 4; ++i) images += static_cast<char>(i * 37 + static_cast<std::uint32_t>(salt));
+    for (std::uint32_t i = 0; i < n; ++i) labels += static_cast<char>(i % 3);
+    put(folder_ + "/" + name + "-images-idx3-ubyte", images);
+    put(folder_ + "/" + name + "-labels-idx1-ubyte", labels);
+  }
+  std::string yaml{kTiny};
+
+ private:
+  std::string folder_;
+};
+
 class Recorder final : public Observer {
  public:
   std::function<void(std::int64_t)> on_step = [](std::int64_t) {};

@@ -13,14 +13,16 @@ using namespace lockstep::test;
 
 namespace {
 
-// In these tests a checkpoint file holds "<step> <hash>".
+// In these tests a checkpoint file holds "<step> <hash>", a model also the status of its run.
 std::optional<CheckpointFacts> probe(const std::string& path) {
   const std::string text = real_files().read_file(path);
   const std::size_t blank = text.find(' ');
   if (blank == std::string::npos) return std::nullopt;
   CheckpointFacts facts;
   facts.step = std::stol(text.substr(0, blank));
-  facts.state_hash = text.substr(blank + 1);
+  const std::size_t second = text.find(' ', blank + 1);
+  facts.state_hash = text.substr(blank + 1, second == std::string::npos ? second : second - blank - 1);
+  if (second != std::string::npos) facts.status = parse_run_status(text.substr(second + 1));
   facts.chain_hash = "cc";
   return facts;
 }
@@ -171,7 +173,7 @@ TEST_CASE("reindex rebuilds a lost database from the folders") {
   const std::string runs = dir / "runs";
   const RunPaths done = folder(runs, kRunA);
   put(done.last(), "12 aa12");
-  put(done.model(), "12 aa12");
+  put(done.model(), "12 aa12 finished");
   const RunPaths half = folder(runs, kRunB);
   put(half.last(), "5 bb5");
   put(folder(runs, kRunC).record(), "{");

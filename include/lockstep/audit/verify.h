@@ -36,9 +36,12 @@ std::vector<Variant> default_variants(std::int64_t steps);
 
 using VerifyProgress = std::function<void(const VariantResult&)>;
 
+/// Both throw interrupted when a signal arrives meanwhile (where signals are watched); everything written is removed.
 /// Repeats `loaded` for at most `steps` steps (0: the whole run) and compares every chain with the first one's.
 VerifyResult verify_config(const LoadedConfig& loaded, std::int64_t steps, std::vector<Variant> variants, const VerifyProgress& progress);
-/// Repeats a recorded run (and, for a child, its parents first) and compares with its own chain.
-VerifyResult verify_run(const std::string& runs_dir, const RunRow& run, std::int64_t steps, std::vector<Variant> variants, const VerifyProgress& progress);
+/// Repeats a recorded run (and, for a child, its parents first) and compares with its own chain. `overrides` may say where
+/// data now lie; anything that decides bits is refused. Throws data when config or data files are no longer those of the
+/// run, mismatch when its chain was changed after it was written.
+VerifyResult verify_run(const std::string& runs_dir, const RunRow& run, std::span<const std::string> overrides, std::int64_t steps, std::vector<Variant> variants, const VerifyProgress& progress);
 
 }  // namespace lockstep

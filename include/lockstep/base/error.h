@@ -14,12 +14,12 @@
 namespace lockstep {
 
 // What kind of failure it is; the value is the process's exit code.
-enum class Category : std::uint8_t { internal = 1, usage = 2, data = 3, numeric = 4, resource = 5, mismatch = 6 };
+enum class Category : std::uint8_t { internal = 1, usage = 2, data = 3, numeric = 4, resource = 5, mismatch = 6, interrupted = 130 };
 
 // "internal", "usage", ...
 std::string_view text(Category category);
 
-// 1 to 6, as in DESIGN: internal, usage or config, data, numeric, resource, determinism mismatch.
+// Internal, usage or config, data, numeric, resource, determinism mismatch; 130: a signal asked to stop, nothing is lost.
 constexpr int exit_code(Category category) { return static_cast<int>(category); }
 
 // Says what the code is doing for as long as it lives; Errors made meanwhile on this thread carry its text.

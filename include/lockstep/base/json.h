@@ -33,18 +33,12 @@ class Json {
   Json(std::nullptr_t) : Json() {}
   template <class T>
     requires std::same_as<T, bool>
-  Json(T value) : value_(value) {}
+  Json(T value) : Json(Boolean{value}) {}
   // Signed types become integers; unsigned ones too when they fit, so that equal numbers compare equal.
   template <std::integral T>
     requires(!std::same_as<T, bool>)
-  Json(T value) {
-    if constexpr (std::is_unsigned_v<T>) {
-      set_unsigned(value);
-    } else {
-      value_ = static_cast<std::int64_t>(value);
-    }
-  }
-  Json(double value) : value_(value) {}
+  Json(T value) : Json(Integer{static_cast<std::uint64_t>(value), std::is_unsigned_v<T>}) {}
+  Json(double value);
   Json(std::string value);
   Json(std::string_view value);
   Json(const char* value);
@@ -99,7 +93,15 @@ class Json {
   std::string dump(int indent = -1) const;
 
  private:
-  void set_unsigned(std::uint64_t value);
+  struct Boolean {
+    bool value;
+  };
+  struct Integer {
+    std::uint64_t bits;
+    bool is_unsigned;
+  };
+  explicit Json(Boolean b);
+  explicit Json(Integer i);
 
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array, Object> value_;
 };

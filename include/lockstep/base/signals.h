@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM become a counter that the training loop polls.
+// SIGINT, SIGTERM and (unless `nohup` has it ignored) SIGHUP become a counter that the training loop polls.
 #pragma once
 
 namespace lockstep {

@@ -75,6 +75,9 @@ std::optional<std::string_view> nearest(std::string_view word, std::span<const s
 std::string hex(std::span<const std::uint8_t> bytes);
 // Sixteen digits, most significant first.
 std::string hex(std::uint64_t value);
+// The 16 digits of a double's bits, most significant first, and back; nothing for anything else.
+std::string bits_text(double value);
+std::optional<double> parse_bits(std::string_view digits);
 // The bytes that hex() came from; nothing unless `digits` is an even number of hexadecimal digits.
 std::optional<std::vector<std::uint8_t>> from_hex(std::string_view digits);
 

@@ -11,6 +11,10 @@
 
 namespace lockstep {
 
+/// What an exported model says of itself in its metadata.
+inline constexpr std::string_view kStateHashKey = "lockstep.state_hash", kIdentityKey = "lockstep.identity",
+                                  kStepKey = "lockstep.step", kStatusKey = "lockstep.status";
+
 using SafetensorsMetadata = std::map<std::string, std::string>;
 
 struct Safetensors {

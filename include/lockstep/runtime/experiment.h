@@ -46,8 +46,15 @@ class Experiment {
   /// Names that evaluations report, in order: "<split>/loss", then "<split>/<metric>".
   [[nodiscard]] std::vector<std::string> metric_names() const;
   [[nodiscard]] std::uint64_t seed() const { return static_cast<std::uint64_t>(config.seed); }
-  /// Model and optimizer state, for checkpoints.
+  /// Model, optimizer and hook state, for checkpoints.
   void visit(StateVisitor& v);
+  /// The optimizer as at step 0: zero slots, no update counted. Parameters stay.
+  void restart_optim();
+  /// The hooks as at step 0.
+  void restart_hooks();
+  /// What a dry run on shapes cannot see, before hours of training: opens data.test when there is one, and takes the
+  /// first batch of every evaluation split. Throws what reading them throws.
+  void preflight();
 
  private:
   Split open(const Ref<DatasetDef>& chosen, std::string_view id, std::string_view family) const;

@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-/// Verifies checkpoints whole and reads the metadata of exported models; nothing when a file is damaged or does not say.
+/// Verifies checkpoints whole and hashes exported models; nothing when a file is damaged or does not say.
 /// `files` must outlive it.
 CheckpointProbe checkpoint_probe(FileSystem& files);
 

@@ -25,6 +25,9 @@ struct DataConfig {
   [[nodiscard]] std::string problem() const;
 };
 
+/// The name of a validation split in metrics: its id under data.val, or `val` for a single one.
+std::string val_split_id(const AnyRef& v);
+
 /// `train.checkpoint:`. When checkpoints are written never changes the trained bits.
 struct CheckpointConfig {
   std::optional<std::int64_t> every_steps;     // with every_minutes: instead of the end of every epoch

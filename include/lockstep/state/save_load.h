@@ -15,6 +15,11 @@ namespace lockstep {
 /// "parameter", "buffer", "slot".
 std::string_view text(StateKind k);
 
+/// The section that holds a run's model. The names of a state_dict do not carry it.
+inline constexpr std::string_view kModelSection = "model";
+/// Parameters and buffers of a checkpoint's model, under the names that the model gives them: what sd-v1 hashed.
+std::vector<TensorEntry> state_dict(const Checkpoint& c);
+
 /// Appends what it visits to a checkpoint: tensors by handle (their data is read when the checkpoint is written),
 /// scalars by value into Checkpoint::scalars as name -> [type, value]; reals as 16 hexadecimal digits of their bits.
 /// Throws internal when a name is visited twice.

@@ -51,13 +51,16 @@ FileLock lock_run(const RunPaths& paths, const SegmentRow* segment = nullptr);
 Json run_record(const RunRow& run, Json identity, Json data, Json environment);
 /// The row that a run.json describes; Error{data} when it is none. `config` is not in it.
 RunRow run_from_record(const Json& record);
+/// The run.json of run `id`. Error{data} when it, or the whole folder, is gone: without it nobody can say what was trained.
+Json read_run_record(FileSystem& files, const RunPaths& paths, std::string_view id);
 
 /// What a checkpoint (or exported model) says of itself.
 struct CheckpointFacts {
   std::int64_t step = 0, epoch = 0;  // epoch 0: it does not say
   std::string state_hash, chain_hash;
+  std::optional<RunStatus> status{};  // an exported model: what the run was when it was written
 };
-/// Reads the header of a file; nothing when it is damaged or does not say. Handed in, since this layer knows no formats.
+/// Reads what a file says of itself; nothing when it is damaged or does not say. Handed in, since this layer knows no formats.
 using CheckpointProbe = std::function<std::optional<CheckpointFacts>(const std::string& path)>;
 
 struct ReapResult {

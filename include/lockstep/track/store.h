@@ -70,6 +70,8 @@ class Store {
   /// Adds or replaces what is known about metrics.
   void declare_metrics(std::string_view run, std::span<const MetricInfo> metrics);
   void set_status(std::string_view run, RunStatus status, std::string_view reason = {});
+  /// The canonical config as the run now goes on with it: horizons, nuisances and locations may change at a resume.
+  void set_config(std::string_view run, std::string_view config);
   [[nodiscard]] std::optional<RunRow> run(std::string_view id) const;
   /// Newest first. An empty name: all.
   [[nodiscard]] std::vector<RunRow> runs(std::string_view name = {}) const;

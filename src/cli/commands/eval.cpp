@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/load.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/signals.h"
 #include "lockstep/base/text.h"
 #include "lockstep/runtime/eval_run.h"
 #include "lockstep/runtime/train.h"
@@ -32,13 +33,15 @@ std::string report_text(const EvalReport& r) {
   std::string out = fmt::format("{} at step {}, {} samples\n", r.run, r.step, r.evaluation.samples);
   for (std::size_t i = 0; i < r.logged.size(); ++i) {
     const auto& l = r.logged[i];
-    const std::string verdict = !l.value ? "not logged at this step" : l.equal ? "as logged" : fmt::format("LOGGED AS {}", *l.value);
+    const std::string verdict = !r.not_compared.empty() ? "" : !l.value ? "not logged at this step" : l.equal ? "as logged" : fmt::format("LOGGED AS {}", *l.value);
     out += fmt::format("  {:<20} {:<22} {}\n", l.name, text(r.evaluation.metrics[i].value), verdict);
   }
+  if (!r.not_compared.empty()) out += "not compared with the log: " + r.not_compared + "\n";
   return out + "state " + r.state_hash + "\n";
 }
 
 int run(const Args& args, Console& console) {
+  watch_interrupts();
   const std::string target = args.positional("RUN");
   const auto overrides = args.rest("OVERRIDE");
   std::optional<Isa> isa;
@@ -51,15 +54,14 @@ int run(const Args& args, Console& console) {
   RunRow row;
   if (is_config) {
     loaded = load_config(target, overrides, console);
-    const auto runs = store.runs(loaded.config.name);
-    if (runs.empty()) failf(Category::usage, "no run in {} is called '{}' (the name of {}); train it first, or name a run", args.runs_dir, loaded.config.name, target);
-    row = runs.front();
   } else {
     row = store.find_run(target);
     loaded = load_config(RunPaths{join_path(args.runs_dir, row.id)}.config(), overrides, console);
   }
   Experiment e(loaded.config);
-  const EvalReport r = evaluate_run(e, store, row, args.value("--checkpoint").value_or("last"), args.value("--split").value_or("val"));
+  if (is_config) row = find_run_of(e, store);
+  const EvalReport r = evaluate_run(e, store, row, args.value("--checkpoint").value_or("last"), args.value("--split").value_or("val"),
+                                    !is_config && !overrides.empty());
   console.result(report_text(r), report_json(r));
   if (r.matches_logged() == false) {
     console.warn("the weights do not give the values that were logged: the code, the data or the record changed");
@@ -70,7 +72,7 @@ int run(const Args& args, Console& console) {
 
 constexpr std::string_view kIsas[] = {"scalar", "avx2", "avx512"};
 constexpr std::string_view kSplits[] = {"val", "test"};
-constexpr PositionalDef kPositionals[] = {{"RUN", "a run id, unique prefix, run name, `last`, or a config file (its newest run)"}, {"OVERRIDE", "path=value", false, true}};
+constexpr PositionalDef kPositionals[] = {{"RUN", "a run id, unique prefix, run name, `last`, or a config file (the newest run that was trained with it)"}, {"OVERRIDE", "path=value", false, true}};
 constexpr OptionDef kOptions[] = {
     {.name = "--checkpoint", .value_name = "WHICH", .doc = "last, best, or the step of a kept checkpoint", .fallback = "last"},
     {.name = "--split", .value_name = "SPLIT", .doc = "val or test", .fallback = "val", .choices = kSplits},
@@ -84,7 +86,7 @@ extern constinit const CommandDef command_eval = {
     .name = "eval",
     .doc = "Compute a run's metrics from its weights and compare them with the log",
     .about = "Metrics are computed without looking at the logged ones; then both are compared bit for bit. Exit code 6 when\n"
-             "they differ.",
+             "they differ. With overrides that make another experiment of the run nothing is compared.",
     .positionals = kPositionals,
     .options = kOptions,
     .example = "lockstep eval last --checkpoint best",

@@ -5,6 +5,7 @@
 #include "lockstep/io/checkpoint.h"
 #include "lockstep/io/safetensors.h"
 #include "lockstep/state/hash.h"
+#include "lockstep/state/save_load.h"
 
 namespace lockstep {
 namespace {
@@ -15,23 +16,22 @@ int run(const Args& args, Console& console) {
   const std::string path = args.positional("FILE");
   FileSystem& files = real_files();
   std::vector<TensorEntry> entries;
-  std::optional<Digest> recorded;
+  std::string recorded;   // what the file says of itself; empty: nothing
   if (path.ends_with(".safetensors")) {
-    entries = read_safetensors(files, path).tensors;
+    Safetensors model = read_safetensors(files, path);
+    entries = std::move(model.tensors);
+    if (const auto said = model.metadata.find(std::string(kStateHashKey)); said != model.metadata.end()) recorded = said->second;
   } else if (path.ends_with(".ckpt")) {
-    Checkpoint checkpoint = read_checkpoint(files, path);
-    recorded = checkpoint.info.state_hash;
-    for (CheckpointTensor& t : checkpoint.tensors) {
-      if (t.kind != "slot") entries.push_back(TensorEntry{std::move(t.name), std::move(t.tensor)});
-    }
+    const Checkpoint checkpoint = read_checkpoint(files, path);
+    recorded = hex(checkpoint.info.state_hash);
+    entries = state_dict(checkpoint);
   } else {
     failf(Category::usage, "cannot tell what {} is: `hash` reads files named *.safetensors and *.ckpt", quote(path));
   }
   const StateHash hash = state_hash(entries);
-  if (recorded && *recorded != hash.root) {
-    failf(Category::mismatch,
-          "{}: its tensors hash to {}, but its header says {}; the file was not written by a correct build", quote(path),
-          hex(hash.root), hex(*recorded));
+  if (!recorded.empty() && recorded != hex(hash.root)) {
+    failf(Category::mismatch, "{}: its tensors hash to {}, but the file says {}: they were changed after it was written",
+          quote(path), hex(hash.root), recorded);
   }
   Json tensors = Json::object();
   for (const StateLeaf& leaf : hash.leaves) tensors.set(leaf.name, hex(leaf.digest));
@@ -45,7 +45,8 @@ int run(const Args& args, Console& console) {
 extern constinit const CommandDef command_hash = {
     .name = "hash",
     .doc = "Print the state hash of the weights in a file",
-    .about = "Equal weights give equal hashes whatever the file format; optimizer state does not count.",
+    .about = "Equal weights give equal hashes whatever the file format; optimizer state does not count. Exit code 6 when the\n"
+             "file records another hash than its tensors have.",
     .positionals = kPositionals,
     .example = "lockstep hash runs/20240501-123456-k3mq/model.safetensors",
     .run = run,

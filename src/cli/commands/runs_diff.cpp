@@ -4,8 +4,10 @@
 #include "cli/command.h"
 #include "cli/run_report.h"
 #include "lockstep/base/text.h"
+#include "lockstep/state/chain.h"
 #include "lockstep/term/table.h"
 #include "lockstep/term/text_width.h"
+#include "lockstep/track/run_dir.h"
 
 namespace lockstep {
 namespace {
@@ -41,6 +43,20 @@ std::map<std::string, std::string> config_lines(const std::string& config) {
     if (colon == std::string::npos && !opens) out[path] = key;
   }
   return out;
+}
+
+/// Where the chains of two runs part; nothing to say when one of the files is gone.
+struct Chains {
+  bool known = false;
+  std::optional<ChainDifference> difference;
+};
+Chains compare_chain_files(const Store& store, const RunRow& a, const RunRow& b) {
+  FileSystem& files = real_files();
+  const std::string left = RunPaths{join_path(store.runs_dir(), a.id)}.chain(), right = RunPaths{join_path(store.runs_dir(), b.id)}.chain();
+  if (!files.exists(left) || !files.exists(right)) return {};
+  check_chain(files, left);
+  check_chain(files, right);
+  return {true, compare_chains(files, left, right)};
 }
 
 // Keys of both maps with the two values, where they differ.
@@ -86,25 +102,31 @@ int run(const Args& args, Console& console) {
     compare(name + " (best)", left ? number_text(*left) : "-", right ? number_text(*right) : "-");
     metrics.set(name, Json::object().set("a", left ? Json(*left) : Json()).set("b", right ? Json(*right) : Json()));
   }
-  // The first commit at which both were hashed and the hashes part.
+  // The chains know the very step; without their files, the first commit at which both were hashed and the hashes part.
+  const Chains chains = compare_chain_files(store, a, b);
   std::optional<std::int64_t> parts;
-  std::map<std::int64_t, std::string> hashes;
-  for (const StateHashRow& h : store.state_hashes(a.id)) hashes[h.step] = h.hash;
-  for (const StateHashRow& h : store.state_hashes(b.id)) {
-    const auto at = hashes.find(h.step);
-    if (!parts && at != hashes.end() && at->second != h.hash) parts = h.step;
-  }
   std::string report = table.text();
-  if (parts) {
-    report += fmt::format("\nthe state hashes differ from step {} on (of the steps at which both were hashed)\n", *parts);
+  if (!chains.known) {
+    std::map<std::int64_t, std::string> hashes;
+    for (const StateHashRow& h : store.state_hashes(a.id)) hashes[h.step] = h.hash;
+    for (const StateHashRow& h : store.state_hashes(b.id)) {
+      const auto at = hashes.find(h.step);
+      if (!parts && at != hashes.end() && at->second != h.hash) parts = h.step;
+    }
+    if (parts) report += fmt::format("\nthe state hashes differ from step {} on (of the steps at which both were hashed)\n", *parts);
+  } else if (const auto& d = chains.difference) {
+    if (d->a && d->b) parts = d->t;
+    report += parts ? fmt::format("\nthe runs part at step {}: {}\n", d->t, d->what)
+                    : fmt::format("\nthe same for {} steps; then {} goes on\n", d->t - 1, d->a ? a.id : b.id);
   }
   console.result(report, Json::object()
                              .set("a", a.id)
                              .set("b", b.id)
                              .set("same_identity", a.identity == b.identity)
                              .set("same_state", a.state_hash == b.state_hash)
-                             .set("same_chain", a.chain_hash == b.chain_hash)
+                             .set("same_chain", chains.known ? !chains.difference : a.chain_hash == b.chain_hash)
                              .set("first_differing_step", parts ? Json(*parts) : Json())
+                             .set("first_difference", parts && chains.known ? Json(chains.difference->what) : Json())
                              .set("config", std::move(config))
                              .set("metrics", std::move(metrics)));
   return 0;

@@ -6,6 +6,7 @@
 #include "lockstep/audit/verify.h"
 #include "lockstep/track/store.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/signals.h"
 
 namespace lockstep {
 namespace {
@@ -31,7 +32,14 @@ std::string variant_text(const VariantResult& v, bool reference) {
                      n.resume_at ? fmt::format("resumed at {}", *n.resume_at) : "", v.state_hash.substr(0, 16), verdict);
 }
 
+/// Of the first variant that is not equal, in the words of variant_text().
+std::string first_difference(const VerifyResult& r) {
+  const auto at = std::ranges::find(r.variants, false, &VariantResult::equal);
+  return at == r.variants.end() ? std::string() : variant_text(*at, false);
+}
+
 int run(const Args& args, Console& console) {
+  watch_interrupts();
   const std::string target = args.positional("RUN");
   const auto overrides = args.rest("OVERRIDE");
   const std::int64_t steps = args.integer("--steps", 1, std::int64_t{1} << 53).value_or(0);
@@ -45,19 +53,18 @@ int run(const Args& args, Console& console) {
     reference = true;
     r = verify_config(load_config(target, overrides, console), steps, {}, progress);
   } else {
-    if (!overrides.empty()) failf(Category::usage, "'{}' is a recorded run, and overrides change what it is; give a config file to verify a changed one", target);
     const Store store = Store::open(args.runs_dir, StoreMode::existing);
-    r = verify_run(args.runs_dir, store.find_run(target), steps, {}, progress);
+    r = verify_run(args.runs_dir, store.find_run(target), overrides, steps, {}, progress);
   }
   Json variants = Json::array();
   for (const auto& v : r.variants) variants.push(variant_json(v));
   Json out = Json::object().set("equal", r.equal).set("steps", r.steps).set("reference", r.reference).set("state_hash", r.state_hash).set("variants", std::move(variants));
   console.result(r.equal ? fmt::format("verified: {} repetitions of {} steps gave the chain of {}; state {}", r.variants.size(), r.steps, r.reference, r.state_hash)
-                         : fmt::format("NOT equal to {}: see the lines above", r.reference), out);
+                         : fmt::format("NOT equal to {}: {}", r.reference, first_difference(r)), out);
   return r.equal ? 0 : exit_code(Category::mismatch);
 }
 
-constexpr PositionalDef kPositionals[] = {{"RUN", "a run (id, unique prefix, name, `last`) or a config file"}, {"OVERRIDE", "path=value, with a config file", false, true}};
+constexpr PositionalDef kPositionals[] = {{"RUN", "a run (id, unique prefix, name, `last`) or a config file"}, {"OVERRIDE", "path=value; of a recorded run only where its data lie", false, true}};
 constexpr OptionDef kOptions[] = {{.name = "--steps", .value_name = "N", .doc = "repeat only the first N steps (default: all)"}};
 
 }  // namespace

@@ -2,7 +2,7 @@
 //
 // fma(a, b, c) is one rounding, every other operation rounds by itself; hyper-parameters are rounded once to the dtype.
 // sgd_step:    d = weight_decay != 0 ? fma(weight_decay, p, g) : g
-//              momentum != 0: b = first ? d : fma(momentum, b, (1 - dampening) * d)
+//              momentum != 0: b = flush(first ? d : fma(momentum, b, (1 - dampening) * d))
 //                             d = nesterov ? fma(momentum, b, d) : b
 //              p = fma(-lr, d, p)
 // adamw_step:  m = flush(fma(1 - beta1, g - m, m))
@@ -99,7 +99,7 @@ struct SgdMomentum {
   }
   HWY_INLINE void step(V* v) const {
     const V g = decays ? fma(decay, v[0], v[1]) : v[1];
-    v[2] = first ? g : fma(momentum, v[2], hn::Mul(undamped, g));
+    v[2] = flush(D(), first ? g : fma(momentum, v[2], hn::Mul(undamped, g)));
     v[0] = fma_neg(lr, nesterov ? fma(momentum, v[2], g) : v[2], v[0]);
   }
 };
@@ -200,7 +200,7 @@ struct SgdLoop {
     for (std::int64_t i = 0; i < run.n; ++i) {
       T d = h.weight_decay != 0 ? Fma::mul_add(decay, p[i], grad[i]) : grad[i];
       if (buffer != nullptr) {
-        const T b = h.first ? d : Fma::mul_add(momentum, buffer[i], undamped * d);
+        const T b = flush(h.first ? d : Fma::mul_add(momentum, buffer[i], undamped * d));
         buffer[i] = b;
         d = h.nesterov ? Fma::mul_add(momentum, b, d) : b;
       }
