@@ -44,16 +44,19 @@ function(lockstep_add_layer layer)
   if(layer STREQUAL "kernels")
     target_compile_definitions(lockstep_kernels PRIVATE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
     target_compile_options(lockstep_kernels PRIVATE $<$<CONFIG:Release>:-O3>)
+  elseif(layer STREQUAL "ops")
+    target_compile_options(lockstep_ops PRIVATE $<$<CONFIG:Release>:-O1>)  # every apply() asks them for shapes
   elseif(layer IN_LIST lockstep_cold_layers)
-    target_compile_options(lockstep_${layer} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_compile_options(lockstep_${layer} PRIVATE $<$<CONFIG:Release>:-Og>)
   endif()
   lockstep_use_pch(lockstep_${layer} ${layer})
 endfunction()
 
-# Layers that only steer (all arithmetic is below them): they compile faster at -O1.
-set(lockstep_cold_layers config component track term optim loss metric task hook runtime audit report cli)
+# Layers that only steer (all arithmetic is below them): they compile a quarter faster at -Og than at -O1. Never nn, which
+# owns a precompiled header: GCC 12 dies when one made at a lower level is used at -O2.
+set(lockstep_cold_layers config component io state autograd track term optim loss metric task hook runtime audit report cli)
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/base/json.cpp PROPERTIES
-  COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+  COMPILE_OPTIONS $<$<CONFIG:Release>:-Og>)
 
 # Two precompiled headers, each built in the lowest layer that uses it: the standard library and fmt for all, and for
 # nn and above also the headers of modules and datasets, which nearly every source there includes.
@@ -78,7 +81,7 @@ function(lockstep_add_kind kind)
     lockstep_object_library(lockstep_registry_${kind} ${sources})
     target_link_libraries(lockstep_registry_${kind} PUBLIC fmt::fmt)
     if(NOT kind MATCHES "^(datasets|transforms)$")   # these two touch every sample
-      target_compile_options(lockstep_registry_${kind} PRIVATE $<$<CONFIG:Release>:-O1>)
+      target_compile_options(lockstep_registry_${kind} PRIVATE $<$<CONFIG:Release>:-Og>)
     endif()
     lockstep_use_pch(lockstep_registry_${kind} registry)
   endif()

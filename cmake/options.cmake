@@ -44,10 +44,11 @@ include(${CMAKE_CURRENT_LIST_DIR}/contraction.cmake)
 lockstep_check_contraction()
 
 # Without these two allowances ccache refuses every source that uses a precompiled header; paths relative to the
-# checkout let build folders share what they compile alike.
+# checkout let build folders share what they compile alike; what the compiler says of its headers spares a miss the
+# preprocessor.
 find_program(LOCKSTEP_CCACHE ccache)
 if(LOCKSTEP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
     CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${LOCKSTEP_CCACHE})
 endif()
 

@@ -24,7 +24,7 @@ class StepClock {
     std::vector<float> v = times_;
     const auto mid = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
     std::nth_element(v.begin(), mid, v.end());
-    return static_cast<double>(*mid) * 1e-6;
+    return static_cast<double>(*mid) / 1e6;
   }
 
  private:
