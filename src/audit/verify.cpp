@@ -1,6 +1,11 @@
 // Repeats runs in a folder of their own and compares chains.
 #include "lockstep/audit/verify.h"
 
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "lockstep/base/error.h"
@@ -19,8 +24,10 @@ namespace {
 class Scratch {
  public:
   Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-verify-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) failf(Category::resource, "no temporary folder can be made below {}; set TMPDIR to one that can be written", std::filesystem::temp_directory_path().string());
+    const char* asked = std::getenv("TMPDIR");
+    const std::string below = asked != nullptr && *asked != 0 ? asked : "/tmp";
+    std::string pattern = join_path(below, "lockstep-verify-XXXXXX");
+    if (mkdtemp(pattern.data()) == nullptr) failf(Category::resource, "no temporary folder can be made in {}: {}; set TMPDIR to a folder that can be written", quote(below), std::strerror(errno));
     path = pattern;
   }
   ~Scratch() {

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/text.h"
@@ -233,6 +234,16 @@ std::string join_path(std::string_view a, std::string_view b) {
   std::string out(a);
   if (out.back() != '/') out += '/';
   return out += b;
+}
+
+std::string absolute_path(const std::string& path) {
+  if (path.empty()) fail(Category::usage, "an empty text was given for a path");
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  if (error) failf(Category::usage, "the working directory cannot be found ({}), and {} is relative to it: change to a folder that exists", error.message(), quote(path));
+  std::string out = whole.lexically_normal().string();
+  if (out.size() > 1 && out.back() == '/') out.pop_back();
+  return out;
 }
 
 std::optional<FileLock> FileLock::try_lock(const std::string& path) {

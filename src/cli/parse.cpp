@@ -11,6 +11,7 @@
 #include "cli/help.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/text.h"
+#include "lockstep/base/version.h"
 
 namespace lockstep {
 namespace {
@@ -168,6 +169,7 @@ Invocation parse(std::span<const std::string> arguments, std::span<const Command
     if (word == "--") break;
     if (word == "--version") {
       out.text = version_text();
+      out.document = Json::object().set("lockstep", version()).set("build_type", build_type()).set("compiler", compiler());
       return out;
     }
     help = help || word == "--help" || word == "-h";

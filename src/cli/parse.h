@@ -16,6 +16,7 @@ struct Invocation {
   Args args{};
   bool json = false, quiet = false;
   std::string text{};  // help or version
+  Json document{};     // the version for --json
 };
 
 /// The options that every command takes.

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <system_error>
 
 #include "cli/parse.h"
 #include "lockstep/base/error.h"
@@ -56,7 +57,8 @@ int run_cli(std::span<const std::string> arguments, std::span<const CommandDef* 
     const Invocation invocation = parse(arguments, commands, runs == nullptr ? "" : runs);
     int code = 0;
     if (invocation.command == nullptr) {
-      console.print(invocation.text);
+      if (json && !invocation.document.is_null()) console.print_json(invocation.document);
+      else console.print(invocation.text);
     } else {
       console.set_json(invocation.json);
       console.set_quiet(invocation.quiet);
@@ -72,6 +74,8 @@ int run_cli(std::span<const std::string> arguments, std::span<const CommandDef* 
   } catch (const std::bad_alloc&) {
     return report(console, json, "resource", exit_code(Category::resource),
                   "out of memory. Use a smaller batch, or free memory and resume the run", {});
+  } catch (const std::system_error& error) {   // what the system refused outside our own file layer: threads, paths
+    return report(console, json, "resource", exit_code(Category::resource), fmt::format("the system refused: {}", error.what()), {});
   } catch (const std::exception& error) {
     return report(console, json, "internal", exit_code(Category::internal),
                   fmt::format("{}\n{}", error.what(), kReport), {});

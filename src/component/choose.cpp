@@ -7,6 +7,16 @@ namespace lockstep {
 
 bool is_reserved_key(std::string_view key) { return key == "id" || key == "from" || key == "coef" || key == "repeat"; }
 
+std::vector<std::string_view> keys_beside(const KindInfo& kind, Place place) {
+  std::vector<std::string_view> out;
+  const bool item = place == Place::item;
+  if (item) out.emplace_back("id");
+  if (item && kind.beside.from) out.emplace_back("from");
+  if (place != Place::single && kind.beside.coef) out.emplace_back("coef");
+  if (item && kind.beside.repeat) out.emplace_back("repeat");
+  return out;
+}
+
 namespace {
 
 /// `{linear: {...}}` and `{linear: }`, beside reserved keys.

@@ -17,6 +17,9 @@ bool legal_id(std::string_view id);
 /// Keys that stand beside a component: id, from, coef, repeat.
 bool is_reserved_key(std::string_view key);
 
+/// Those that may stand beside a component of `kind` here.
+std::vector<std::string_view> keys_beside(const KindInfo& kind, Place place);
+
 /// What a component node chooses.
 struct Chosen {
   std::string name{};           // empty: nothing that can be told

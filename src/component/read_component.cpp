@@ -46,17 +46,29 @@ bool read_from(const Node& n, AnyRef& out, Reader& r) {
   return good;
 }
 
-bool read_reserved(const Node& outer, Place place, AnyRef& out, Reader& r) {
+bool read_coef(const Node& n, AnyRef& out, Reader& r) {
+  if (!read_value(kType<double>, Bounds{}, n, &out.coef, r)) return false;
+  return out.coef != 0 || fail_at(n, r, fmt::format("'{}' is 0: the loss would train nothing", r.path), "to measure a loss without training it, name it under metrics");
+}
+
+bool read_reserved(const KindInfo& kind, const Node& outer, Place place, AnyRef& out, Reader& r) {
   bool good = true;
+  const auto allowed = keys_beside(kind, place);
   for (std::size_t i = 0; i < outer.keys.size(); ++i) {
     const std::string& key = outer.keys[i].text;
     const Node& value = outer.items[i];
     AtKey at(r, key);
-    if (key == "coef" && place != Place::single) good &= read_value(kType<double>, Bounds{}, value, &out.coef, r);
-    if (place != Place::item) continue;
+    if (is_reserved_key(key) && place != Place::single && std::ranges::find(allowed, key) == allowed.end()) {
+      std::vector<std::string> words(allowed.begin(), allowed.end());
+      good = fail_at(value, r, fmt::format("'{}' has no meaning beside {}", key, with_article(kind.word)),
+                     words.empty() ? std::string() : fmt::format("what may stand beside it here: {}", word_list(words)));
+      continue;
+    }
+    if (place == Place::single) continue;
+    if (key == "coef") good &= read_coef(value, out, r);
     if (key == "id") good &= read_id(value, out, r);
     if (key == "from") good &= read_from(value, out, r);
-    if (key == "repeat") good &= read_value(kType<std::int64_t>, Bounds{.low = 1, .high = 1e6}, value, &out.repeat, r);
+    if (key == "repeat") good &= read_value(kType<std::int64_t>, Bounds{.low = 1, .high = 1e4}, value, &out.repeat, r);
   }
   return good;
 }
@@ -98,10 +110,10 @@ bool read_component(const KindInfo& kind, const Node& n, Place place, AnyRef& ou
   std::vector<std::string_view> beside;
   if (c.body != nullptr && c.body == c.outer) {
     if (c.body->find("name") != nullptr) beside.emplace_back("name");
-    if (place != Place::single) beside.emplace_back("coef");
-    if (place == Place::item) beside.insert(beside.end(), {"id", "from", "repeat"});
+    for (const Key& key : c.body->keys)   // those that do not belong here are reported with the others beside it
+      if (place != Place::single && is_reserved_key(key.text)) beside.emplace_back(key.text);
   }
-  bool good = c.outer == nullptr || read_reserved(*c.outer, place, out, r);
+  bool good = c.outer == nullptr || read_reserved(kind, *c.outer, place, out, r);
   const std::string section = std::exchange(r.section, fmt::format("{} '{}'", kind.word, c.name));
   const Origin& at = c.origin;
   const bool fields_good = read_fields(targets, c.body, at, beside, r);

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "component/choose.h"
 #include "component/fields.h"
 #include "lockstep/component/canonical.h"
 
@@ -25,11 +26,11 @@ class Writer {
       case Form::path: return scalar_text();
       case Form::choice: return or_reference(choices(t));
       case Form::optional: return any_of({type(*t.element, b), Json::object().set("type", "null")});
-      case Form::list: return array(t.element->form == Form::component ? item(t.element->kind()) : type(*t.element, b));
-      case Form::dict: return Json::object().set("type", "object").set("additionalProperties", type(*t.element, b));
-      case Form::group: return group(t.fields(), t.create().get());
+      case Form::list: return or_reference(array(t.element->form == Form::component ? item(t.element->kind()) : type(*t.element, b)));
+      case Form::dict: return or_reference(Json::object().set("type", "object").set("additionalProperties", type(*t.element, b)));
+      case Form::group: return or_reference(group(t.fields(), t.create().get()));
       case Form::component: return single(t.kind());
-      case Form::components: return any_of({array(item(t.kind())), ids(t.kind())});
+      case Form::components: return any_of({array(item(t.kind())), ids(t.kind()), reference(), Json::object().set("type", "null")});
       case Form::one_or_many: return any_of({single(t.kind()), ids(t.kind()), Json::object().set("type", "null")});
       case Form::variant: break;
     }
@@ -41,22 +42,25 @@ class Writer {
   Json group(std::span<const Field> fields, const void* defaults) {
     Json out = Json::object().set("type", "object");
     Json properties = Json::object();
-    Json required = Json::array();
+    Json required = Json::array();   // not said: a file that others extend, or that extends others, may leave out anything
+    Json::Array exclusive;
     add(fields, defaults, properties, required);
+    for (const Field& f : fields)
+      if (!f.one.empty()) exclusive.push_back(not_both(f.one, f.name));
     out.set("properties", std::move(properties));
-    if (required.size() > 0) out.set("required", std::move(required));
+    if (!exclusive.empty()) out.set("allOf", Json(std::move(exclusive)));
     return out.set("additionalProperties", false);
   }
 
-  /// The object form of a component; `reserved` adds id, from, coef, repeat.
-  Json object(const ManifestRow& row, bool with_name, bool reserved) {
+  /// The object form of a component, with the keys that may stand beside it in `place`.
+  Json object(const ManifestRow& row, bool with_name, Place place) {
     Json properties = Json::object();
     Json required = Json::array();
     if (with_name) {
       properties.set("name", Json::object().set("const", row.name));
       required.push("name");
     }
-    if (reserved) add_reserved(properties);
+    add_beside(*row.def->kind, place, properties);
     const auto defaults = row.def->create();
     add(row.def->fields, defaults.get(), properties, required);
     if (row.def->kind->common != nullptr) {
@@ -75,8 +79,9 @@ class Writer {
       const std::string kind = *wanted_.begin();
       wanted_.erase(wanted_.begin());
       if (!made_.insert(kind).second) continue;
-      out.set(kind + ".single", alternatives(kind, false));
-      out.set(kind + ".item", alternatives(kind, true));
+      out.set(kind + ".single", alternatives(kind, Place::single));
+      out.set(kind + ".entry", alternatives(kind, Place::entry));
+      out.set(kind + ".item", alternatives(kind, Place::item));
     }
     return out;
   }
@@ -84,8 +89,14 @@ class Writer {
  private:
   static Json any_of(Json::Array all) { return Json::object().set("anyOf", Json(std::move(all))); }
   static Json array(Json items) { return Json::object().set("type", "array").set("items", std::move(items)); }
-  static Json or_reference(Json value) {
-    return any_of({std::move(value), Json::object().set("type", "string").set("pattern", "\\$\\{.*\\}")});
+  static Json reference() { return Json::object().set("type", "string").set("pattern", "\\$\\{.*\\}"); }
+  static Json or_reference(Json value) { return any_of({std::move(value), reference()}); }
+  /// Of a singular and its plural one may be written; null counts as not written.
+  static Json not_both(std::string_view one, std::string_view many) {
+    const Json written = Json::object().set("not", Json::object().set("type", "null"));
+    return Json::object().set("not", Json::object()
+                                         .set("required", Json(Json::Array{Json(one), Json(many)}))
+                                         .set("properties", Json::object().set(one, written).set(many, written)));
   }
   /// A text field takes any scalar as it is written.
   static Json scalar_text() {
@@ -102,20 +113,23 @@ class Writer {
     for (const Choice& c : t.choices) words.push(c.name);
     return Json::object().set("enum", std::move(words));
   }
-  Json reference(const std::string& kind, std::string_view form) {
+  Json definition(const std::string& kind, std::string_view form) {
     wanted_.insert(kind);
     return Json::object().set("$ref", fmt::format("#/$defs/{}.{}", kind, form));
   }
-  Json single(const KindInfo& k) { return reference(std::string(k.kind), "single"); }
-  Json item(const KindInfo& k) { return reference(std::string(k.kind), "item"); }
+  Json single(const KindInfo& k) { return definition(std::string(k.kind), "single"); }
+  Json entry(const KindInfo& k) { return definition(std::string(k.kind), "entry"); }
+  Json item(const KindInfo& k) { return definition(std::string(k.kind), "item"); }
   Json ids(const KindInfo& k) {
-    return Json::object().set("type", "object").set("additionalProperties", single(k));
+    return Json::object().set("type", "object").set("additionalProperties", entry(k));
   }
-  static void add_reserved(Json& properties) {
-    properties.set("id", Json::object().set("type", "string"));
-    properties.set("from", Json::object().set("type", Json(Json::Array{"string", "array"})));
-    properties.set("coef", Json::object().set("type", Json(Json::Array{"number", "string"})));
-    properties.set("repeat", Json::object().set("type", Json(Json::Array{"integer", "string"})));
+  static void add_beside(const KindInfo& kind, Place place, Json& properties) {
+    for (const std::string_view key : keys_beside(kind, place)) {
+      if (key == "from") properties.set(key, Json::object().set("type", Json(Json::Array{"string", "array"})));
+      else if (key == "coef") properties.set(key, or_reference(Json::object().set("type", "number")));
+      else if (key == "repeat") properties.set(key, or_reference(Json::object().set("type", "integer").set("minimum", 1)));
+      else properties.set(key, Json::object().set("type", "string"));
+    }
   }
 
   void add(std::span<const Field> fields, const void* defaults, Json& properties, Json& required) {
@@ -130,37 +144,50 @@ class Writer {
         p.set("default", f.default_component);
       }
       properties.set(f.name, std::move(p));
-      if (!f.one.empty()) properties.set(f.one, single(f.type->kind()).set("description", f.doc));
+      if (!f.one.empty()) properties.set(f.one, entry(f.type->kind()).set("description", f.doc));
     }
   }
   static bool default_text_is_required(const Field& f) {
     return f.must_be_written || (f.type->form == Form::component && f.default_component.empty());
   }
 
-  Json alternatives(const std::string& kind, bool item) {
+  /// The ways to write a component of a kind. A map without `name` is a part of one, which another file completes: its
+  /// keys are those of any component of the kind.
+  Json alternatives(const std::string& kind, Place place) {
     Json::Array all;
     Json names = Json::array();
-    std::set<std::string_view> bare;
+    Json parts = Json::object();
+    std::map<std::string, Json::Array> keys;
     for (const std::string& name : registry_.names(kind)) {
       const ManifestRow& row = *registry_.find(kind, name);
       names.push(name);
-      all.push_back(object(row, true, item));
-      if (item) {
+      all.push_back(object(row, true, place));
+      if (place == Place::item) {
         Json shape = Json::object().set("type", "object");
         Json properties = Json::object();
-        properties.set(name, any_of({object(row, false, false), Json::object().set("type", "null")}));
-        add_reserved(properties);
+        properties.set(name, any_of({object(row, false, Place::single), Json::object().set("type", "null")}));
+        add_beside(*row.def->kind, place, properties);
         shape.set("properties", std::move(properties)).set("required", Json(Json::Array{Json(name)}));
         all.push_back(shape.set("additionalProperties", false));
       }
+      const Json whole = object(row, false, place);
+      for (const auto& [key, value] : whole.at("properties").members()) {
+        Json::Array& ways = keys[key];
+        if (std::ranges::find(ways, value) == ways.end()) ways.push_back(value);
+      }
       for (const Mark& mark : row.def->kind->marks) {
         if (mark.component != name) continue;
-        Json implied = object(row, false, item);
+        Json implied = whole;
         all.push_back(implied.set("required", Json(Json::Array{Json(mark.key)})));
       }
     }
-    if (names.size() > 0) all.insert(all.begin(), Json::object().set("enum", std::move(names)));
-    return all.empty() ? Json(false) : any_of(std::move(all));
+    if (all.empty()) return Json(false);
+    for (auto& [key, ways] : keys) parts.set(key, ways.size() == 1 ? ways.front() : any_of(std::move(ways)));
+    if (place != Place::item)
+      all.push_back(Json::object().set("type", "object").set("properties", std::move(parts)).set("additionalProperties", false));
+    all.insert(all.begin(), Json::object().set("enum", std::move(names)));
+    all.push_back(reference());
+    return any_of(std::move(all));
   }
 
   const Registry& registry_;
@@ -186,7 +213,7 @@ Json schema_of(const Type& root, const Registry& registry) {
 Json component_schema(const ManifestRow& row, const Registry& registry) {
   Writer w(registry);
   Json out = Json::object().set("$schema", "https://json-schema.org/draft/2020-12/schema");
-  const Json body = w.object(row, true, false);
+  const Json body = w.object(row, true, Place::single);
   for (const auto& [key, value] : body.members()) out.set(key, value);
   return out.set("$defs", w.definitions());
 }

@@ -25,7 +25,7 @@ class Composer {
 
   Composed run(const SourceRef& source, std::span<const std::string> overrides) {
     out_.root = Node::make_map({source, 1, 1});
-    add_file(source, std::filesystem::absolute(source->name).lexically_normal().string());
+    add_file(source, absolute_path(source->name));
     for (std::size_t i = 0; i < overrides.size(); ++i) {
       apply_override(overrides[i], static_cast<int>(i) + 1, out_, merger_, rules_, used_, diagnostics_);
     }
@@ -69,6 +69,12 @@ class Composer {
     if (item.scalar.find("${") != std::string::npos) {
       return error("a reference cannot stand in 'extends'", "references are resolved after the files were merged");
     }
+    if (item.scalar.empty()) return error("'extends' is empty; it is a path or a list of paths");
+    // Two files that each name the next one twice double what is merged at every step.
+    if (++extended_ > kMostMerged) {
+      if (extended_ == kMostMerged + 1) error(fmt::format("more than {} files are merged by 'extends'", kMostMerged), "a file that several others extend is merged for each of them");
+      return;
+    }
     const std::filesystem::path written(item.scalar);
     // Named as the user named the config: relative stays relative.
     const std::filesystem::path beside = std::filesystem::path(source->name).parent_path() / written;
@@ -86,8 +92,11 @@ class Composer {
     }
   }
 
+  static constexpr int kMostMerged = 1000;
+
   Diagnostics& diagnostics_;
   const MergeRules& rules_;
+  int extended_ = 0;
   Composed out_;
   Merger merger_;
   std::set<std::string> used_;        // paths that any reference names, also in values that were replaced

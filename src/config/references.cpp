@@ -17,6 +17,8 @@
 namespace lockstep {
 namespace {
 
+constexpr std::size_t kMostText = 1 << 20;
+
 /// A scalar's text, cut into what stands as it is and what a reference names.
 struct Part {
   bool reference = false;
@@ -90,6 +92,10 @@ class Resolver {
         return;
       }
       text += value->scalar;
+      if (text.size() > kMostText) {
+        diagnostics_.error(n.origin, {}, fmt::format("references make this text longer than {} bytes", kMostText));
+        return;
+      }
     }
     n.quoted = n.quoted || !plain_writable(text);
     n.scalar = std::move(text);

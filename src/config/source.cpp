@@ -14,6 +14,8 @@
 namespace lockstep {
 namespace {
 
+constexpr std::uint64_t kMostBytes = 16 << 20;
+
 std::string clean(std::string text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   std::string out;
@@ -36,7 +38,7 @@ bool tab_indents(std::string_view line) {
 std::vector<std::string> configs_beside(const std::string& path) {
   std::vector<std::string> out;
   std::error_code missing;
-  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  const std::string folder = parent_path(absolute_path(path));
   for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
     const auto extension = entry.path().extension();
     if (extension == ".yaml" || extension == ".yml") out.push_back(entry.path().filename().string());
@@ -51,27 +53,30 @@ SourceRef text_source(std::string name, std::string text, Source::Kind kind, std
   auto s = std::make_shared<Source>();
   s->kind = kind;
   s->name = std::move(name);
-  s->folder = std::filesystem::absolute(folder.empty() ? "." : folder).lexically_normal().string();
+  s->folder = absolute_path(folder.empty() ? "." : folder);
   s->text = kind == Source::Kind::file ? clean(std::move(text)) : std::move(text);
   return s;
 }
 
-SourceRef read_source(const std::string& path) {
+SourceRef read_source(const std::string& path) try {
+  if (path.empty()) fail(Category::usage, "an empty text names no config file");
   const std::optional<FileStat> stat = real_files().stat(path);
   if (!stat) {
     const std::vector<std::string> names = configs_beside(path);
     const auto near = nearest(std::filesystem::path(path).filename().string(), names);
     failf(Category::usage, "{}: no such file{}; a config file is named by its path, here relative to {}", path,
-          near ? fmt::format(", did you mean '{}'", *near) : std::string(), std::filesystem::current_path().string());
+          near ? fmt::format(", did you mean '{}'", *near) : std::string(), absolute_path("."));
   }
   if (stat->directory) failf(Category::usage, "{}: this is a folder; name a config file in it", path);
-  std::string text;
-  try {
-    text = real_files().read_file(path);
-  } catch (const Error& e) {
-    fail(Category::usage, e.message);
-  }
-  return text_source(path, std::move(text), Source::Kind::file, std::filesystem::path(path).parent_path().string());
+  // Devices and pipes have no end, or cannot be read twice.
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) failf(Category::usage, "{}: this is no regular file; a config is read from one", path);
+  if (stat->size > kMostBytes) failf(Category::usage, "{}: {} bytes are too many for a config, which has at most {}", path, stat->size, kMostBytes);
+  return text_source(path, real_files().read_file(path), Source::Kind::file, std::filesystem::path(path).parent_path().string());
+} catch (const Error& e) {
+  // Whatever is wrong with the file, it is the command that named it.
+  if (e.category == Category::data) fail(Category::usage, e.message);
+  throw;
 }
 
 bool scan_bytes(const SourceRef& source, Diagnostics& diagnostics) {

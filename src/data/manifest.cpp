@@ -39,7 +39,7 @@ void hash(Manifest& m, ManifestCache* cache, const std::atomic<bool>* stop) {
                             "it is trained on",
             quote(path), stat->size, f.size);
     }
-    const std::string key = std::filesystem::absolute(path).lexically_normal().string();
+    const std::string key = absolute_path(path);
     if (cache != nullptr) {
       if (const auto known = cache->find(key, *stat)) {
         f.sha256 = *known;

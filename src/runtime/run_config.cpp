@@ -105,6 +105,14 @@ std::string DataConfig::problem() const {
   return {};
 }
 
+std::string RunConfig::problem() const {
+  constexpr std::size_t kLongest = 200;
+  if (name.empty() || name.size() > kLongest) return fmt::format("name: a run's name has 1 to {} bytes, and this one {}", kLongest, name.size());
+  if (std::ranges::any_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; })) return "name: a run's name has no control characters";
+  if (name == "last") return "name: 'last' means the newest run; choose another name";
+  return {};
+}
+
 std::string TrainConfig::problem() const {
   if (epochs && steps) return "both epochs and steps are given; one of them says how long the run is: remove one (null takes an inherited one away)";
   if (!epochs && !steps) return "neither epochs nor steps is given; one of them says how long the run is";

@@ -283,6 +283,20 @@ void apply_process_options(int threads, std::optional<Isa> isa) {
   use_isa(isa.value_or(best_isa()));
 }
 
+namespace {
+
+/// What is legal and can hardly be meant.
+void remark(const Experiment& e, Observer& observer) {
+  for (const auto& optim : e.config.optims.items) {
+    const auto& schedule = optim.common_as<OptimizerDef>().schedule;
+    const std::int64_t warmup = schedule ? schedule.common_as<ScheduleDef>().warmup_steps : 0;
+    if (warmup >= e.counters.total_steps)
+      observer.said(fmt::format("the warm-up takes {} steps and the run {}: the learning rate never follows the schedule", warmup, e.counters.total_steps));
+  }
+}
+
+}  // namespace
+
 TrainResult train(const LoadedConfig& loaded, const TrainOptions& options, Observer& observer) {
   const int signals = interrupts();
   FileSystem& files = options.files != nullptr ? *options.files : real_files();
@@ -292,6 +306,7 @@ TrainResult train(const LoadedConfig& loaded, const TrainOptions& options, Obser
   make_dirs(files, options.runs_dir);
   Store store = Store::open(options.runs_dir, StoreMode::create, files);
   for (const auto& w : store.warnings()) observer.said(w);
+  remark(e, observer);
   auto hasher = hash_data(e, join_path(options.runs_dir, kDigestCache));
   settle_dead_runs(store, files, observer);
   e.preflight();

@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
 #include <cmath>
 
 #include "lockstep/base/clock.h"
@@ -67,6 +68,9 @@ void raise(const std::string& path, int code, std::string_view detail, std::stri
 }
 
 void raise(const Database& db, int code, std::string_view what) {
+  const int system = sqlite3_system_errno(db.handle());
+  if ((code & 0xff) == SQLITE_CANTOPEN && (system == EMFILE || system == ENFILE))
+    failf(Category::resource, "cannot {} the run store {}: too many files are open; raise `ulimit -n`", what, quote(db.path()));
   raise(db.path(), code, sqlite3_errmsg(db.handle()), what);
 }
 

@@ -11,6 +11,13 @@
 using namespace lockstep;
 using test::TempFolder;
 
+TEST_CASE("an absolute path has no dots and no slash at its end; an empty one is nobody's") {
+  CHECK(absolute_path("/a/./b/../c/") == "/a/c");
+  CHECK(absolute_path("/") == "/");
+  CHECK(absolute_path("x").ends_with("/x"));
+  CHECK_THROWS_AS(static_cast<void>(absolute_path("")), Error);
+}
+
 TEST_CASE("files are written, appended to, cut, linked and removed") {
   const TempFolder dir;
   FileSystem& files = real_files();

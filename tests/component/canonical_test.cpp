@@ -246,7 +246,7 @@ TEST_CASE("the schema reaches every component") {
   for (const auto& [key, value] : s.at("properties").members()) keys.insert(key);
   CHECK(keys == std::set<std::string>{"data", "extends", "loss", "losses", "model", "name", "optim", "optims", "seed", "tags", "train", "vars"});
   const Json& defs = s.at("$defs");
-  CHECK(defs.size() == 12);
+  CHECK(defs.size() == 18);
   check_refs(s, defs);
   const std::string layers = defs.at("layers.item").dump();
   CHECK(layers.find("{\"enum\":[\"linear\",\"max_pool2d\",\"relu\",\"residual\"]}") != std::string::npos);

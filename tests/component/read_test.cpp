@@ -239,7 +239,13 @@ TEST_CASE("ids, from, coef and repeat stand beside items of lists") {
   const auto model = [](const std::string& m) { return first_line(from(std::string(toy::kGood), {"model=" + m}).text); };
   CHECK(model("{layers: [{name: relu, id: 3a}]}") == "override:1:34: error: '3a' is not an id");
   CHECK(model("{layers: [{name: relu, id: a}, {name: relu, id: a}]}") == "override:1:55: error: two items have the id 'a'");
-  CHECK(model("{layers: [{name: relu, repeat: 0}]}") == "override:1:38: error: 'model.layers.0.repeat' is 0, but must be in [1, 1000000]");
+  CHECK(model("{layers: [{name: relu, repeat: 0}]}") == "override:1:38: error: 'model.layers.0.repeat' is 0, but must be in [1, 10000]");
+  CHECK(model("{layers: [{relu: , id: a, coef: 2}]}") == "override:1:39: error: 'coef' has no meaning beside a layer");
+  CHECK(model("{layers: [{name: relu, coef: 2}]}") == "override:1:36: error: 'coef' has no meaning beside a layer");
+  CHECK(model("{layers: [{relu: , from: {a: b}}]}") == "override:1:32: error: 'from' names ids, got a map");
+  const auto loss = [](const std::string& m) { return first_line(from(std::string(toy::kGood), {m}).text); };
+  CHECK(loss("loss={name: ce, repeat: 2}") == "override:1:25: error: 'repeat' has no meaning beside a loss");
+  CHECK(loss("loss={name: ce, coef: 0}") == "override:1:23: error: 'loss.coef' is 0: the loss would train nothing");
   CHECK(model("{name: mlp, id: a}") == "override:1:19: error: unknown key 'id' in model 'mlp'");
   CHECK(model("{layers: [linear: {out_features: 3, id: x}]}") == "override:1:43: error: unknown key 'id' in layer 'linear'");
 }

@@ -60,6 +60,7 @@ using OptimizerDef = ComponentOf<Optimizer>;
 class Module {
  public:
   static constexpr std::string_view kKind = "layers";
+  static constexpr Beside kBeside = {.from = true, .repeat = true};
   virtual ~Module() = default;
   virtual std::int64_t out(std::int64_t in) const = 0;
 };
@@ -83,6 +84,7 @@ class Loss {
  public:
   static constexpr std::string_view kKind = "losses";
   static constexpr std::string_view kWord = "loss";
+  static constexpr Beside kBeside = {.coef = true};
   virtual ~Loss() = default;
 };
 using LossDef = ComponentOf<Loss>;

@@ -89,6 +89,8 @@ std::string parent_path(std::string_view path);
 std::string_view file_name(std::string_view path);
 // `a/b`, without doubling the slash; an absolute or empty partner wins.
 std::string join_path(std::string_view a, std::string_view b);
+// The path from the root, without `.` and `..`. Error{usage} when it is empty, or the working directory is gone.
+std::string absolute_path(const std::string& path);
 
 // An exclusive flock on a file (created when missing), released on destruction and by any death of the process.
 class FileLock {

@@ -35,8 +35,8 @@ bool read(const Node& n, T& out, Reader& r) {
 /// Where a component stands, which decides what may stand beside it.
 enum class Place : std::uint8_t {
   single,  // the value of a key: nothing
-  entry,   // one of several that are named by keys: coef
-  item,    // an item of a list: id, from, coef, repeat; and `{linear: {...}}` is allowed
+  entry,   // one of several that are named by keys: coef, where the kind has factors
+  item,    // an item of a list: id, and what Beside of the kind allows; and `{linear: {...}}` is allowed
 };
 /// Reads a component of a kind: a name, a map with `name`, a map with one of the kind's marks or, as an item, a map
 /// of one name to its keys.

@@ -20,14 +20,22 @@ struct Mark {
   std::string_view key, component;
 };
 
+/// Which of the keys beside an item have a meaning for a kind; `id` has for all.
+struct Beside {
+  bool from = false;    // the ids of its inputs
+  bool coef = false;    // a factor
+  bool repeat = false;  // how often a list repeats the item
+};
+
 /// What holds for a kind. A kind is a class or tag P with `static constexpr std::string_view kKind = "optimizers";` and,
 /// where it differs from the default: `kWord = "optim"` (singular, for messages), `kMarks` (an array of Mark),
-/// `using Common = OptimCommon;` (keys accepted beside every component of the kind; has fields_of(const Common*)),
+/// `static constexpr Beside kBeside = {.coef = true};` (which keys may stand beside it), `using Common = OptimCommon;` (keys accepted beside every component of the kind; has fields_of(const Common*)),
 /// `using Made = Module;` (what a factory returns, when that is not P itself).
 struct KindInfo {
   std::string_view kind, word;
   std::span<const Mark> marks{};
   const Type* common = nullptr;  // a group, or null
+  Beside beside{};
 };
 
 /// The part that every component has. Its kind and name are its file's path, added by the manifest.
@@ -47,6 +55,7 @@ constexpr KindInfo make_kind() {
   k.word = P::kKind.substr(0, P::kKind.size() - 1);
   if constexpr (requires { P::kWord; }) k.word = P::kWord;
   if constexpr (requires { P::kMarks; }) k.marks = P::kMarks;
+  if constexpr (requires { P::kBeside; }) k.beside = P::kBeside;
   if constexpr (requires { typename P::Common; }) k.common = &kType<typename P::Common>;
   return k;
 }

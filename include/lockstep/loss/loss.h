@@ -16,6 +16,7 @@ class Loss {
  public:
   static constexpr std::string_view kKind = "losses";
   static constexpr std::string_view kWord = "loss";
+  static constexpr Beside kBeside = {.coef = true};
   virtual ~Loss() = default;
   /// Loss of each row of the batch, [n], with history; rows that do not count are exactly 0.
   [[nodiscard]] virtual Tensor rows(const Fields& out, const Fields& batch) const = 0;

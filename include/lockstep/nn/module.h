@@ -26,6 +26,7 @@ struct NamedTensor {
 class Module {
  public:
   static constexpr std::string_view kKind = "layers";
+  static constexpr Beside kBeside = {.repeat = true};
   virtual ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;

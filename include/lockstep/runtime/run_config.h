@@ -68,6 +68,9 @@ struct RunConfig {
   TrainConfig train;
   std::vector<Ref<HookDef>> hooks;
 
+  /// What is wrong as a whole; empty: nothing.
+  [[nodiscard]] std::string problem() const;
+
   // Not inline: every command would compile them anew.
   RunConfig();
   RunConfig(const RunConfig&);

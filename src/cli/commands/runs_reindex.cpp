@@ -1,6 +1,8 @@
 // lockstep runs reindex: rebuild the store from the run folders.
 #include "cli/command.h"
 #include "cli/run_report.h"
+#include "lockstep/base/error.h"
+#include "lockstep/base/text.h"
 #include "lockstep/runtime/probe.h"
 
 namespace lockstep {
@@ -8,6 +10,7 @@ namespace {
 
 int run(const Args& args, Console& console) {
   FileSystem& files = real_files();
+  if (!files.exists(args.runs_dir)) failf(Category::data, "there is no folder {}: say where the runs are with --runs-dir (or LOCKSTEP_RUNS)", quote(args.runs_dir));
   Store store = Store::open(args.runs_dir, StoreMode::create);
   warn_about(store, console);
   const auto results = reindex(store, files, checkpoint_probe(files));
