@@ -60,8 +60,8 @@ Tensors make(const std::vector<SampleInput>& list, DType floats, Layout layout) 
       continue;
     }
     const DType t = i.dtype == DType::f32 ? floats : i.dtype;
-    std::vector<double> v;
-    for (std::int64_t e = 0, n = i.shape.numel(); e < n; ++e) {
+    std::vector<double> v = i.values;
+    for (std::int64_t e = 0, n = v.empty() ? i.shape.numel() : 0; e < n; ++e) {
       if (is_floating(t))
         v.push_back(i.low + stream.uniform() * (i.high - i.low));
       else

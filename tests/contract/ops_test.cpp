@@ -1,6 +1,9 @@
 // Every op against its own contract: texts, shapes, layouts, reference, gradients. A new op is tested by its samples.
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <set>
+
 #include <fmt/core.h>
 
 #include "lockstep/autograd/autograd.h"
@@ -8,6 +11,7 @@
 #include "lockstep/ops/builtin.h"
 #include "lockstep/ops/ops.h"
 #include "op_cases.h"
+#include "paths.h"
 #include "print.h"
 
 using namespace lockstep;
@@ -136,6 +140,37 @@ TEST_CASE("strided inputs give the bits of contiguous ones, and inputs stay unto
         bad.push_back("inputs written: " + case_text(op, number, plain));
     }
   });
+  CHECK(bad == Failures{});
+}
+
+TEST_CASE("values come from elsewhere: a sample's expected values, or PyTorch's") {
+  install_builtin_ops();
+  std::set<std::string, std::less<>> known;
+  for (const char* family : {"elementwise", "products", "training"}) {
+    std::ifstream in(fmt::format("{}/tests/goldens/ops_{}.txt", kSourceDir, family));
+    REQUIRE(in);
+    for (std::string line; std::getline(in, line);)
+      if (line.starts_with("op ")) known.insert(line.substr(3, line.find(' ', 3) - 3));
+  }
+  Failures bad;
+  for_each_sample([&](const OpDef& op, std::size_t number, const OpSample& s) {
+    if (s.expected.empty()) return;
+    known.emplace(op.name);
+    for (const DType t : float_types(s)) {
+      const NoGrad off;
+      const Tensors in = inputs_of(s, t);
+      const Tensor got = apply(op, in, s.attrs)[0];
+      Tensor expected = Tensor::empty(got.shape(), DType::f64);
+      REQUIRE(static_cast<std::size_t>(got.numel()) == s.expected.size());
+      std::ranges::copy(s.expected, expected.values<double>().begin());
+      if (const std::string d = difference(cast(got, DType::f64), expected, t == DType::f64 ? 1e-13 : 2e-6); !d.empty())
+        bad.push_back(case_text(op, number, in) + ": " + d);
+    }
+  });
+  for (const auto family : builtin_op_families())
+    for (const OpDef& op : family)
+      if (!kernel_for(op) && op.reference != nullptr && !known.contains(op.name))
+        bad.push_back(fmt::format("{}: it has no kernel, so only its reference says what it computes: give a sample `values` and `expected`", op.name));
   CHECK(bad == Failures{});
 }
 

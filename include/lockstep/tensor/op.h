@@ -63,11 +63,15 @@ struct SampleInput {
   double low = -2, high = 2;                // values of floating inputs
   std::int64_t high_int = 4;                // values of integer inputs: [0, high_int)
   bool present = true;
+  std::vector<double> values{};             // these, row-major, instead of drawn ones
 };
+/// An op that has no kernel needs a sample with `expected`, or a case among the goldens: compared with its own reference it
+/// would always be right.
 struct OpSample {
   std::vector<SampleInput> in;
   Attrs attrs{};
   bool check_gradient = true;               // off where the function is not differentiable at ties
+  std::vector<double> expected{};           // the first output's values, from elsewhere; empty: only the reference speaks
 };
 /// An input that must be refused: `expect` is a part of the message.
 struct BadSample {
