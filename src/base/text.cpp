@@ -34,6 +34,15 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+// Whether one of the two is how the other begins, but for one slip: `warmup` and `warmup_steps`, `optimizer` and `optim`.
+bool begins(std::string_view word, std::string_view choice) {
+  if (std::min(word.size(), choice.size()) < 4) return false;
+  if (word.size() > choice.size()) return distance(choice, word.substr(0, choice.size())) == 0;
+  for (std::size_t n = word.size() - 1; n <= std::min(word.size() + 1, choice.size()); ++n)
+    if (distance(word, choice.substr(0, n)) <= 1) return true;
+  return false;
+}
+
 template <class Choices>
 std::optional<std::string_view> nearest_of(std::string_view word, const Choices& choices) {
   const std::size_t limit = std::clamp<std::size_t>(word.size() / 3, 1, 3);
@@ -48,6 +57,14 @@ std::optional<std::string_view> nearest_of(std::string_view word, const Choices&
       best = choice;
       best_distance = d;
     }
+  }
+  if (best) return best;
+  std::size_t best_gap = std::string_view::npos;
+  for (std::string_view choice : choices) {
+    const std::size_t gap = choice.size() > word.size() ? choice.size() - word.size() : word.size() - choice.size();
+    if (gap >= best_gap || !begins(word, choice)) continue;
+    best = choice;
+    best_gap = gap;
   }
   return best;
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kOverrides =
     "Overrides:\n"
     "  path=value   replaces a value of the config: seed=7, train.epochs=1, model.layers.0.out_features=64\n"
-    "  path+=item   appends to a list: hooks+=ema\n"
+    "  path+=item   appends to a list: metrics+=top_k\n"
     "  path=@file   puts the content of a YAML file there: model=@models/small.yaml\n"
     "  The value is read as YAML; quote it from the shell when it holds blanks or brackets.\n";
 

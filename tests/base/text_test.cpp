@@ -28,6 +28,12 @@ TEST_CASE("the nearest word") {
   CHECK(nearest("ReLU", names) == "relu");
   CHECK(nearest("l", names) == "lr");
   CHECK(nearest("celu", names) == "relu");
+  const std::string_view keys[] = {"min_factor", "warmup_steps", "optims", "optim", "hidden_features"};
+  CHECK(nearest("warmup", keys) == "warmup_steps");
+  CHECK(nearest("hiden", keys) == "hidden_features");
+  CHECK(nearest("optimizer", keys) == "optim");
+  CHECK_FALSE(nearest("min", keys).has_value());
+  CHECK_FALSE(nearest("scheduler", keys).has_value());
   CHECK_FALSE(nearest("betas", names).has_value());
   CHECK_FALSE(nearest("x", names).has_value());
   CHECK_FALSE(nearest("", names).has_value());

@@ -67,7 +67,8 @@ std::string quote(std::string_view word);
 
 // The choice that a misspelt word most likely meant: Damerau-Levenshtein distance (adjacent swaps count one),
 // case ignored and '-' equal to '_', at most a third of the word's length and at most 3 (at least 1).
-// The earliest choice wins a tie; nothing if none is near enough.
+// The earliest choice wins a tie. Where none is near enough, the one that begins as the word does (or that the word begins
+// with), four letters at least; else nothing.
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> choices);
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string> choices);
 
