@@ -54,7 +54,7 @@ endfunction()
 
 # Layers that only steer (all arithmetic is below them): they compile a quarter faster at -Og than at -O1. Never nn, which
 # owns a precompiled header: GCC 12 dies when one made at a lower level is used at -O2.
-set(lockstep_cold_layers config component io state autograd track term optim loss metric task hook runtime audit report cli)
+set(lockstep_cold_layers config component io state track term optim loss metric task hook runtime audit report cli)
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/base/json.cpp PROPERTIES
   COMPILE_OPTIONS $<$<CONFIG:Release>:-Og>)
 

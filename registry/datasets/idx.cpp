@@ -136,6 +136,11 @@ class Idx final : public Dataset {
     std::memcpy(s.values[0].data, images_.data() + at * image_bytes_, image_bytes_);
     *s.as<std::int64_t>(1) = std::to_integer<std::int64_t>(labels_[at]);
   }
+  void prefetch(std::int64_t i) const override {
+    const auto at = static_cast<std::size_t>(i);
+    prefetch_bytes(images_.data() + at * image_bytes_, image_bytes_);
+    prefetch_bytes(labels_.data() + at, 1);
+  }
   [[nodiscard]] Manifest manifest() const override {
     Manifest m;
     m.root = root_;

@@ -76,6 +76,11 @@ class Synthetic final : public Dataset {
       *s.as<float>(1) = targets_[at].value;
     }
   }
+  void prefetch(std::int64_t i) const override {
+    const auto at = static_cast<std::size_t>(i);
+    prefetch_bytes(inputs_.data() + at * width_, width_ * sizeof(float));
+    prefetch_bytes(targets_.data() + at, sizeof(Target));
+  }
   [[nodiscard]] Manifest manifest() const override {
     Manifest m;
     m.generated = Json::object();

@@ -128,12 +128,19 @@ Nh128 BatchMaker::fill(BatchSlot& slot, std::int64_t begin, std::int64_t end, Sc
   const Frame frame(where_in_batch, &place);
   Sample& s = scratch.sample;
   try {
-    for (std::int64_t r = begin; r < end && !stop.load(std::memory_order_relaxed); ++r) {
+    // Shuffled samples lie anywhere in memory: the caches are asked for some rows ahead of the one that is waited for.
+    constexpr std::int64_t kAhead = 16;
+    for (std::int64_t r = begin; r < end; ++r) {
       const std::int64_t position = slot.first + r;
       const std::int64_t index =
           shuffle_ ? static_cast<std::int64_t>((*scratch.order)(static_cast<std::uint64_t>(position))) : position;
+      slot.samples[static_cast<std::size_t>(r)] = index;
+      if (r < begin + kAhead) data_.prefetch(index);
+    }
+    for (std::int64_t r = begin; r < end && !stop.load(std::memory_order_relaxed); ++r) {
       const auto row = static_cast<std::size_t>(r);
-      slot.samples[row] = place.sample = s.index = index;
+      const std::int64_t index = place.sample = s.index = slot.samples[row];
+      if (r + kAhead < end) data_.prefetch(slot.samples[row + kAhead]);
       for (std::size_t f = 0; f < row_bytes_.size(); ++f) s.bind(f, slot.base[f] + row * row_bytes_[f], row_bytes_[f]);
       s.start(stages_.front());
       data_.get(index, s);

@@ -56,6 +56,12 @@ struct Manifest {
   [[nodiscard]] Digest digest() const;       // hashes what is not hashed yet; throws data naming a file that cannot be read
 };
 
+/// Asks the caches for `bytes` bytes from `at` on, without waiting.
+inline void prefetch_bytes(const void* at, std::size_t bytes) {
+  constexpr std::size_t kLine = 64;
+  for (std::size_t b = 0; b < bytes; b += kLine) __builtin_prefetch(static_cast<const std::byte*>(at) + b);
+}
+
 /// What a factory knows besides its config.
 struct DatasetContext {
   std::uint64_t seed = 0;
@@ -70,6 +76,8 @@ class Dataset {
   [[nodiscard]] virtual std::int64_t size() const = 0;
   /// Writes sample `i` in [0, size()) into `s`, whose values are laid out as spec() says. Called from many threads.
   virtual void get(std::int64_t i, Sample& s) const = 0;
+  /// Sample `i` is asked for soon: a dataset in memory asks the caches for it (prefetch_bytes). Never needed for the result.
+  virtual void prefetch(std::int64_t) const {}
   [[nodiscard]] virtual Manifest manifest() const = 0;
   /// Length for bucketing; 1 where samples have one shape.
   [[nodiscard]] virtual std::int64_t length(std::int64_t) const { return 1; }
