@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <mutex>
 #include <set>
@@ -23,6 +24,12 @@ std::string_view text(Category category) {
     case Category::interrupted: return "interrupted";
   }
   return "unknown";
+}
+
+Category errno_category(int code) {
+  const bool callers = code == ENOENT || code == EACCES || code == ENOTDIR || code == EISDIR || code == EPERM ||
+                       code == EEXIST || code == ENOTEMPTY || code == ELOOP || code == ENAMETOOLONG;
+  return callers ? Category::data : Category::resource;
 }
 
 std::string Frame::text() const { return render_ != nullptr ? render_(context_) : std::string(what_); }

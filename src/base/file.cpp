@@ -20,10 +20,7 @@ namespace {
 
 [[noreturn]] void fail_errno(std::string_view operation, const std::string& path) {
   const int code = errno;
-  const bool callers = code == ENOENT || code == EACCES || code == ENOTDIR || code == EISDIR || code == EPERM ||
-                       code == EEXIST || code == ENOTEMPTY || code == ELOOP || code == ENAMETOOLONG;
-  Error error(callers ? Category::data : Category::resource,
-              fmt::format("cannot {} {}: {}", operation, quote(path), std::strerror(code)));
+  Error error(errno_category(code), fmt::format("cannot {} {}: {}", operation, quote(path), std::strerror(code)));
   error.no_space = code == ENOSPC || code == EDQUOT;
   throw error;
 }

@@ -93,12 +93,17 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
         value.size() > 8 ? std::string("…") : value.dump());
 }
 
-void write_string(std::string& out, std::string_view s) {
+// What becomes of texts that JSON or a terminal cannot take: an error, or another text.
+enum class Texts : std::uint8_t { strict, shown };
+
+void write_string(std::string& out, std::string_view s, Texts texts) {
   if (const auto bad = utf8_error(s)) {
+    if (texts == Texts::shown) return write_string(out, valid_utf8(s), texts);
     failf(Category::data, "a JSON string must be UTF-8; the byte at offset {} of {} is not", *bad, quote(s.substr(0, *bad)));
   }
   out += '"';
-  for (const char c : s) {
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    const char c = s[i];
     switch (c) {
       case '"': out += "\\\""; break;
       case '\\': out += "\\\\"; break;
@@ -106,8 +111,10 @@ void write_string(std::string& out, std::string_view s) {
       case '\r': out += "\\r"; break;
       case '\t': out += "\\t"; break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20) {
+        if (static_cast<unsigned char>(c) < 0x20 || (texts == Texts::shown && c == '\x7f')) {
           out += fmt::format("\\u{:04x}", static_cast<int>(c));
+        } else if (texts == Texts::shown && c == '\xc2' && static_cast<unsigned char>(s[i + 1]) < 0xa0) {
+          out += fmt::format("\\u{:04x}", static_cast<int>(static_cast<unsigned char>(s[++i])));   // U+0080 to U+009F
         } else {
           out += c;
         }
@@ -128,7 +135,7 @@ void write_double(std::string& out, double value) {
   }
 }
 
-void write(std::string& out, const Json& value, int indent, int depth) {
+void write(std::string& out, const Json& value, int indent, int depth, Texts texts) {
   const auto separate = [&](int level) {
     if (indent < 0) return;
     out += '\n';
@@ -140,7 +147,7 @@ void write(std::string& out, const Json& value, int indent, int depth) {
     case Json::Type::integer: out += text(value.integer()); return;
     case Json::Type::unsigned_integer: out += text(value.unsigned_integer()); return;
     case Json::Type::number: write_double(out, value.number()); return;
-    case Json::Type::string: write_string(out, value.string()); return;
+    case Json::Type::string: write_string(out, value.string(), texts); return;
     case Json::Type::array: {
       out += '[';
       bool first = true;
@@ -148,7 +155,7 @@ void write(std::string& out, const Json& value, int indent, int depth) {
         if (!first) out += ',';
         first = false;
         separate(depth + 1);
-        write(out, item, indent, depth + 1);
+        write(out, item, indent, depth + 1, texts);
       }
       if (!first) separate(depth);
       out += ']';
@@ -161,9 +168,9 @@ void write(std::string& out, const Json& value, int indent, int depth) {
         if (!first) out += ',';
         first = false;
         separate(depth + 1);
-        write_string(out, key);
+        write_string(out, key, texts);
         out += indent < 0 ? ":" : ": ";
-        write(out, item, indent, depth + 1);
+        write(out, item, indent, depth + 1, texts);
       }
       if (!first) separate(depth);
       out += '}';
@@ -181,9 +188,16 @@ std::string_view text(Json::Type type) {
 }
 
 Json::Json() = default;
-Json::Json(const Json&) = default;
+// By way of a copy that is whole: a copy constructor of std::variant that runs out of memory destroys, in GCC 12's library,
+// a member that was never made, because it holds that strings and vectors leave no variant without a value.
+Json::Json(const Json& other) {
+  std::visit([this](const auto& value) {
+    auto copy = value;
+    value_ = std::move(copy);
+  }, other.value_);
+}
 Json::Json(Json&&) noexcept = default;
-Json& Json::operator=(const Json&) = default;
+Json& Json::operator=(const Json& other) { return *this = Json(other); }
 Json& Json::operator=(Json&&) noexcept = default;
 Json::~Json() = default;
 Json::Json(std::string value) : value_(std::move(value)) {}
@@ -302,7 +316,13 @@ Json Json::parse(std::string_view document, std::string_view source) {
 
 std::string Json::dump(int indent) const {
   std::string out;
-  write(out, *this, indent, 0);
+  write(out, *this, indent, 0, Texts::strict);
+  return out;
+}
+
+std::string Json::shown(int indent) const {
+  std::string out;
+  write(out, *this, indent, 0, Texts::shown);
   return out;
 }
 

@@ -69,6 +69,13 @@ std::optional<std::string_view> nearest_of(std::string_view word, const Choices&
   return best;
 }
 
+void append_escaped(std::string& out, char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  out += "\\x";
+  out += kDigits[byte >> 4];
+  out += kDigits[byte & 15];
+}
+
 // Length of the well-formed sequence at the start of `s`, or 0.
 std::size_t sequence(std::string_view s) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(s[i])); };
@@ -107,9 +114,7 @@ std::string quote(std::string_view word) {
     } else if (c == '\r') {
       out += "\\r";
     } else if (byte < 0x20 || byte == 0x7f) {
-      out += "\\x";
-      out += kDigits[byte >> 4];
-      out += kDigits[byte & 15];
+      append_escaped(out, c);
     } else {
       if (c == '\'' || c == '\\') out += '\\';
       out += c;
@@ -170,6 +175,34 @@ std::optional<std::size_t> utf8_error(std::string_view s) {
     i += length;
   }
   return std::nullopt;
+}
+
+std::string valid_utf8(std::string_view s) {
+  std::string out;
+  for (std::size_t i = 0; i < s.size();) {
+    const std::size_t length = sequence(s.substr(i));
+    out += length == 0 ? std::string_view("\ufffd") : s.substr(i, length);
+    i += std::max<std::size_t>(length, 1);
+  }
+  return out;
+}
+
+std::string printable(std::string_view s) {
+  std::string out;
+  out.reserve(s.size());
+  for (std::size_t i = 0; i < s.size();) {
+    const std::size_t length = sequence(s.substr(i));
+    const auto byte = static_cast<unsigned char>(s[i]);
+    const bool harmless = length == 1 ? byte == '\n' || byte == '\t' || (byte >= 0x20 && byte != 0x7f)
+                                      : length > 1 && !(byte == 0xc2 && static_cast<unsigned char>(s[i + 1]) < 0xa0);
+    if (harmless) {
+      out += s.substr(i, length);
+    } else {
+      for (const char c : s.substr(i, std::max<std::size_t>(length, 1))) append_escaped(out, c);
+    }
+    i += std::max<std::size_t>(length, 1);
+  }
+  return out;
 }
 
 std::size_t code_points(std::string_view s) {

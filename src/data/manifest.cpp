@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <system_error>
 #include <thread>
 
 #include "lockstep/base/error.h"
@@ -137,19 +138,24 @@ bool ManifestCache::save() {
 struct ManifestHasher::Impl {
   Impl(std::map<std::string, Manifest> splits, std::string cache_path)
       : manifests(std::move(splits)), cache(std::move(cache_path)) {
-    thread = std::thread([this] {
-      try {
-        for (auto& [split, m] : manifests) {
-          hash(m, &cache, &stop);
-          digests.emplace(split, m.digest());
-        }
-        cache.save();
-      } catch (const Abandoned&) {
-      } catch (...) {
-        error = std::current_exception();
+    try {
+      thread = std::thread([this] { work(); });
+    } catch (const std::system_error&) {
+      work();   // no thread to be had: training starts later by the time that this takes
+    }
+  }
+  void work() {
+    try {
+      for (auto& [split, m] : manifests) {
+        hash(m, &cache, &stop);
+        digests.emplace(split, m.digest());
       }
-      done.store(true, std::memory_order_release);
-    });
+      cache.save();
+    } catch (const Abandoned&) {
+    } catch (...) {
+      error = std::current_exception();
+    }
+    done.store(true, std::memory_order_release);
   }
   ~Impl() {
     stop.store(true, std::memory_order_relaxed);

@@ -121,8 +121,8 @@ void Progress::line(std::string_view text, std::string_view colour) {
   const bool redraw = drawn_;
   clear();
   const bool paint = terminal_.colour && !colour.empty();
-  const std::string out =
-      paint ? fmt::format("{}{}{}\n", colour, text, kReset) : fmt::format("{}\n", text);
+  const std::string shown = printable(text);
+  const std::string out = paint ? fmt::format("{}{}{}\n", colour, shown, kReset) : shown + "\n";
   std::fwrite(out.data(), 1, out.size(), stream_);
   if (redraw) {
     std::fputs(bar_.c_str(), stream_);

@@ -9,6 +9,7 @@ namespace lockstep {
 
 void Table::row(std::vector<std::string> cells) {
   cells.resize(columns_.size());
+  for (std::string& cell : cells) cell = one_line(cell);
   rows_.push_back(std::move(cells));
 }
 

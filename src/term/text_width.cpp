@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lockstep/base/clock.h"
+#include "lockstep/base/text.h"
 
 namespace lockstep {
 namespace {
@@ -74,6 +75,16 @@ std::string fit(std::string_view text, int width) {
     at += length;
   }
   return std::string(text.substr(0, at)) + "…";
+}
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
+  for (const char c : text) {
+    if (c == '\n') out += "; ";
+    else out += c == '\t' ? ' ' : c;
+  }
+  return printable(out);
 }
 
 std::string number_text(double value) {

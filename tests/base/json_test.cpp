@@ -71,3 +71,11 @@ TEST_CASE("wrong types are errors of data") {
   CHECK(v.find("c") == nullptr);
   CHECK(v.at("a").find("c") == nullptr);
 }
+
+TEST_CASE("a document is shown whatever its texts are") {
+  const Json value = Json::object().set("a\xff", "x\x1b\x7f\xc2\x9b" "é\xff");
+  CHECK_THROWS_AS(value.dump(), Error);
+  CHECK(value.shown() == "{\"a\ufffd\":\"x\\u001b\\u007f\\u009bé\ufffd\"}");
+  CHECK(Json::parse(value.shown(2), "x").at("a\ufffd").string() == "x\x1b\x7f\xc2\x9b" "é\ufffd");
+  CHECK(Json::object().set("a", 1).shown(2) == Json::object().set("a", 1).dump(2));
+}

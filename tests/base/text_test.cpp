@@ -70,3 +70,12 @@ TEST_CASE("whole numbers and nothing else") {
   CHECK_FALSE(parse_int("9223372036854775808").has_value());
   CHECK_FALSE(parse_int("1.0").has_value());
 }
+
+TEST_CASE("what a terminal and a JSON document may get") {
+  CHECK(printable("größe 日本\tx\n") == "größe 日本\tx\n");
+  CHECK(printable("a\x1b[31mb\rc\x7f") == "a\\x1b[31mb\\x0dc\\x7f");
+  CHECK(printable("a\xc2\x9b" "31m\xff\xc3") == "a\\xc2\\x9b31m\\xff\\xc3");
+  CHECK(printable("\xc2\xa0") == "\xc2\xa0");
+  CHECK(valid_utf8("a\xff\xc3(é") == "a\ufffd\ufffd(é");
+  CHECK_FALSE(utf8_error(valid_utf8("\xf0\x9f\x98\xed\xa0\x80")));
+}

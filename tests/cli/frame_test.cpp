@@ -1,9 +1,12 @@
 // Tests of the command frame: what a command line means, how it is refused, and what help says.
 #include <doctest/doctest.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <stdexcept>
+#include <system_error>
 
 #include "cli/help.h"
 #include "cli/parse.h"
@@ -31,6 +34,15 @@ int run_train(const Args& args, Console& console) {
   if (what == "data.yaml") fail(Category::data, "no such data");
   if (what == "bug.yaml") throw std::logic_error("vector::_M_range_check");
   if (what == "big.yaml") throw std::bad_alloc();
+  if (what == "length.yaml") throw std::length_error("vector::_M_default_append");
+  if (what == "threads.yaml") throw std::system_error(EAGAIN, std::system_category());
+  if (what == "loop.yaml") throw std::system_error(ELOOP, std::system_category());
+  if (what == "rude.yaml") {
+    console.warn("a\x1b[31mb");
+    console.info("c\xff");
+    console.result("d\x1b[0m", Json::object().set("text", "e\xff\x1b"));
+    return 0;
+  }
   if (what == "diagnosed.yaml") fail(Category::usage, "x.yaml:1:2: error: unknown key 'a'\n1 error\n");
   console.info("working");
   console.result("done", Json::object().set("threads", *args.integer("--threads", 1, 64)));
@@ -242,4 +254,20 @@ TEST_CASE("completion scripts know commands and options") {
     CHECK(script.find("\"runs\") words=\"ls show\"") != std::string::npos);
     CHECK(script.find("--resume") != std::string::npos);
   }
+}
+
+TEST_CASE("what is out of memory or refused by the system is no bug of lockstep") {
+  CHECK(outcome({"train", "length.yaml"}).starts_with("5||error: out of memory. "));
+  CHECK(outcome({"train", "threads.yaml"}) ==
+        "5||error: the system refused: Resource temporarily unavailable; free memory, or raise the limits that `ulimit -a` shows\n");
+  CHECK(outcome({"train", "loop.yaml"}) == "3||error: the system refused: Too many levels of symbolic links\n");
+}
+
+TEST_CASE("control characters and broken UTF-8 reach neither a terminal nor a JSON document") {
+  CHECK(outcome({"train", "rude.yaml"}) == "0|d\\x1b[0m\n|warning: a\\x1b[31mb\nc\\xff\n");
+  CHECK(outcome({"train", "rude.yaml", "--json"}) ==
+        "0|{\n  \"text\": \"e\ufffd\\u001b\"\n}\n|warning: a\\x1b[31mb\nc\\xff\n");
+  const std::string refused = outcome({"tr\x1b\xff", "--json"});
+  CHECK(refused.find("\"message\": \"unknown command 'tr\\\\x1b\ufffd'") != std::string::npos);
+  CHECK(refused.find("|error: unknown command 'tr\\x1b\\xff'") != std::string::npos);
 }

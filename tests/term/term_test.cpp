@@ -144,3 +144,24 @@ TEST_CASE("a file is no terminal") {
   CHECK(terminal.width >= 20);
   std::fclose(file);
 }
+
+TEST_CASE("control characters of names and reasons do not reach the terminal") {
+  CHECK(one_line("a\nb\tc\x1b[31m\n") == "a; b c\\x1b[31m");
+  Table table({{""}, {""}});
+  table.row({"a\x1b[2Jb", "x"});
+  table.row({"c\nd", "y"});
+  CHECK(table.text() ==
+        "a\\x1b[2Jb  x\n"
+        "c; d       y\n");
+  const Terminal terminal{true, false, 80};
+  CHECK(printed(terminal, false, [](Progress& p) { p.say("run \x1b]0;owned\x07 x"); }) == "run \\x1b]0;owned\\x07 x\n");
+}
+
+TEST_CASE("a bar never wraps") {
+  for (int width = 20; width <= 120; ++width) {
+    const ProgressStep step{123456789, 987654321, 1234, 5678, 1.2345e-5, 3.3333e-4, 123456};
+    CHECK(text_width(bar_text(step, 123456, width)) <= width);
+    const std::string drawn = printed({true, true, width}, false, [&](Progress& p) { p.step(step, true, 1'000'000'000); });
+    CHECK(text_width(drawn.substr(drawn.find("\x1b[K") + 3, drawn.rfind('\r') - drawn.find("\x1b[K") - 3)) < width);
+  }
+}

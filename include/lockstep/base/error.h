@@ -22,6 +22,9 @@ std::string_view text(Category category);
 // Internal, usage or config, data, numeric, resource, determinism mismatch; 130: a signal asked to stop, nothing is lost.
 constexpr int exit_code(Category category) { return static_cast<int>(category); }
 
+// Of a refused system call: data where the path is what is wrong (missing, forbidden, a loop), else resource.
+Category errno_category(int code);
+
 // Says what the code is doing for as long as it lives; Errors made meanwhile on this thread carry its text.
 // Costs two stores: the text is rendered only when an Error is constructed. Frames nest strictly (locals only).
 class Frame {

@@ -91,6 +91,9 @@ class Json {
   // read back equal and always look like doubles; NaN and infinities are written as strings.
   // Error{data} if a string is not UTF-8.
   std::string dump(int indent = -1) const;
+  // As dump(), for whoever reads the output of a command: what is not UTF-8 becomes U+FFFD, and every control character is
+  // escaped. Never an error, and not the text to hash or to read back.
+  std::string shown(int indent = -1) const;
 
  private:
   struct Boolean {

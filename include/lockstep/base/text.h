@@ -85,6 +85,10 @@ std::optional<std::vector<std::uint8_t>> from_hex(std::string_view digits);
 // The offset of the first byte that is not part of well-formed UTF-8 (no overlong forms, surrogates or values
 // above U+10FFFF); nothing if all is well.
 std::optional<std::size_t> utf8_error(std::string_view s);
+// The text with U+FFFD for each byte that is not part of well-formed UTF-8.
+std::string valid_utf8(std::string_view s);
+// The text as a terminal may get it: control characters but newlines and tabs, and what is not UTF-8, as \x1b.
+std::string printable(std::string_view s);
 // How many code points well-formed UTF-8 holds: what a column counts.
 std::size_t code_points(std::string_view s);
 

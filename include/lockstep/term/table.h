@@ -19,7 +19,7 @@ class Table {
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  /// Adds a row; missing cells are empty, and more cells than columns are dropped.
+  /// Adds a row; missing cells are empty, and more cells than columns are dropped. Cells are shown as one_line().
   void row(std::vector<std::string> cells);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   /// Every line ended by a newline.

@@ -12,6 +12,9 @@ int text_width(std::string_view text);
 /// The longest start of `text` that fits into `width` columns; what is cut off is shown as `…`.
 std::string fit(std::string_view text, int width);
 
+/// The text on one line and without control characters: line ends become `; `, the rest as printable().
+std::string one_line(std::string_view text);
+
 /// A metric for people: five significant digits, "nan" and "inf" as they are; 1e-3 stays 0.001.
 std::string number_text(double value);
 /// 950, 12.3k, 4.56M
