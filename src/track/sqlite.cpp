@@ -34,6 +34,7 @@ void raise(const std::string& path, int code, std::string_view detail, std::stri
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:   // too many processes at once for the write-ahead log
       failf(Category::resource,
             "{}it is locked: another process has been writing to it for more than {} s. Find it (`fuser {}`) or try "
             "again",
@@ -62,6 +63,18 @@ void raise(const std::string& path, int code, std::string_view detail, std::stri
             head);
     case SQLITE_CANTOPEN:
       failf(Category::data, "{}{}. Check that its folder exists and may be written", head, detail);
+    // The statements are fixed and the schema was looked at, so the tables themselves must be others than it says.
+    case SQLITE_ERROR:
+    case SQLITE_SCHEMA:
+    case SQLITE_MISMATCH:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_FORMAT:
+    case SQLITE_TOOBIG:
+    case SQLITE_RANGE:
+      failf(Category::data,
+            "{}{}: its tables are not as lockstep makes them, so it is damaged. Move it away and let `lockstep runs reindex` "
+            "rebuild it from the run folders (curves are lost, training is not)",
+            head, detail);
     default:
       failf(Category::internal, "{}{} (SQLite code {})", head, detail, code);
   }

@@ -24,7 +24,8 @@ RunRow read_run(Statement& s) {
   r.name = s.text();
   const std::string status = s.text();
   const auto parsed = parse_run_status(status);
-  if (!parsed) failf(Category::data, "run {} has the unknown status {} in the run store", r.id, quote(status));
+  if (!parsed) failf(Category::data, "run {} has the unknown status {} in the run store: it is damaged. Move lockstep.db away and let `lockstep runs "
+                     "reindex` rebuild it from the run folders (curves are lost, training is not)", r.id, quote(status));
   r.status = *parsed;
   r.reason = s.text();
   r.created_ns = s.integer();
@@ -99,9 +100,9 @@ RunRow Store::find_run(std::string_view word) const {
   }
   const auto near = nearest(word, words);
   failf(Category::usage,
-        "there is no run {} in {} ({} runs){} A run is named by its id, the start of its id, its name (the newest) or "
+        "there is no run {} in {} ({} {}){} A run is named by its id, the start of its id, its name (the newest) or "
         "`last`",
-        quote(word), quote(impl_->runs_dir), all.size(),
+        quote(word), quote(impl_->runs_dir), all.size(), all.size() == 1 ? "run" : "runs",
         near ? fmt::format("; did you mean {}?", quote(*near)) : std::string("."));
 }
 

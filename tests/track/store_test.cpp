@@ -241,7 +241,8 @@ TEST_CASE("a folder without a store, a foreign database and a damaged one are to
     store.create_run(sample_run(kRunA, "mlp", 5));
     track::Database(dir / "odd" + "/lockstep.db", track::Database::Access::write).exec("UPDATE runs SET status = 'asleep'");
     CHECK(message_of([&] { static_cast<void>(store.run(kRunA)); }, Category::data) ==
-          "run " + std::string(kRunA) + " has the unknown status 'asleep' in the run store");
+          "run " + std::string(kRunA) + " has the unknown status 'asleep' in the run store: it is damaged. Move lockstep.db away "
+          "and let `lockstep runs reindex` rebuild it from the run folders (curves are lost, training is not)");
   }
   make_dirs(files, dir / "bad");
   atomic_write(files, dir / "bad" + "/lockstep.db", std::string(5000, 'x'));
