@@ -13,4 +13,7 @@ namespace lockstep {
 /// as one Error{usage}.
 LoadedConfig load_config(const std::string& file, std::span<const std::string> overrides, Console& console);
 
+/// Whether an argument that names a run or a config names a config: by its ending, or because it is a file.
+bool names_config(const std::string& word);
+
 }  // namespace lockstep

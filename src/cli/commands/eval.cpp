@@ -1,6 +1,4 @@
 // lockstep eval: the metrics of a run's weights, compared with what the run logged.
-#include <filesystem>
-
 #include "cli/command.h"
 #include "cli/load.h"
 #include "lockstep/base/error.h"
@@ -49,7 +47,7 @@ int run(const Args& args, Console& console) {
   apply_process_options(static_cast<int>(args.integer("--threads", 1, 256).value_or(0)), isa);
 
   Store store = Store::open(args.runs_dir, StoreMode::existing);
-  const bool is_config = target.ends_with(".yaml") || target.ends_with(".yml") || std::filesystem::is_regular_file(target);
+  const bool is_config = names_config(target);
   LoadedConfig loaded;
   RunRow row;
   if (is_config) {

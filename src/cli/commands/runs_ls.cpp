@@ -21,7 +21,7 @@ int run(const Args& args, Console& console) {
   const Store store = Store::open(args.runs_dir, StoreMode::existing);
   warn_about(store, console);
   Table table({{"run"}, {"name"}, {"status"}, {"created"}, {"steps", Align::right}, {"epochs", Align::right},
-               {"state hash"}, {"metrics"}});
+               {"state hash"}, {"best metrics"}});
   Json list = Json::array();
   std::int64_t count = 0;
   for (const RunRow& row : store.runs(args.positional("NAME"))) {
@@ -37,7 +37,8 @@ int run(const Args& args, Console& console) {
       // Curves of training are noise in a list; what was evaluated is what runs are compared by.
       if (m.name.starts_with("train/")) continue;
       if (!metrics.empty()) metrics += "  ";
-      metrics += fmt::format("{} {}", m.name, number_text(m.direction == Direction::none ? m.last : m.best));
+      metrics += m.direction == Direction::none ? fmt::format("{} {} (last)", m.name, number_text(m.last))
+                                                : fmt::format("{} {}", m.name, number_text(m.best));
     }
     table.row({row.id, row.name, std::string(text(row.status)), time_text(row.created_ns), text(row.step),
                text(row.epoch), row.state_hash.empty() ? "-" : row.state_hash.substr(0, 12), metrics});

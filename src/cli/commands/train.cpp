@@ -49,6 +49,13 @@ std::string summary(const TrainResult& r, const Json& json) {
   return out + "state " + r.state_hash + "\n";
 }
 
+/// A child needs a parent: what --resume alone would start is no child of anything.
+void require_parent(const std::string& runs_dir, const std::string& name) {
+  if (real_files().exists(join_path(runs_dir, "lockstep.db")) && !Store::open(runs_dir, StoreMode::existing).runs(name).empty()) return;
+  failf(Category::usage, "--fork goes on from a run, and no run in {} is called {}; name the parent with --resume=RUN, or leave --fork out to start a run",
+        quote(runs_dir), quote(name));
+}
+
 int run(const Args& args, Console& console) {
   watch_interrupts();
   TrainOptions options;
@@ -63,9 +70,11 @@ int run(const Args& args, Console& console) {
     options.resume_run = which;
   }
   if (options.fresh && options.fork) fail(Category::usage, "--new starts a run of its own, --fork a child of another; give one of them");
-  if (options.fresh && options.resume == ResumeMode::run) failf(Category::usage, "--new starts a new run, --resume={} continues one; give one of them", options.resume_run);
+  if (options.fresh && args.has("--resume"))
+    failf(Category::usage, "--new starts a new run, --resume{} continues one; give one of them", options.resume == ResumeMode::run ? "=" + options.resume_run : "");
   const auto overrides = args.rest("OVERRIDE");
   const LoadedConfig loaded = load_config(args.positional("CONFIG"), overrides, console);
+  if (options.fork && options.resume != ResumeMode::run) require_parent(options.runs_dir, loaded.config.name);
   TrainResult result;
   {
     ProgressObserver observer(console);
@@ -82,7 +91,7 @@ constexpr std::string_view kIsas[] = {"scalar", "avx2", "avx512"};
 constexpr PositionalDef kPositionals[] = {{"CONFIG", "the YAML file that says what to train"}, {"OVERRIDE", "path=value", false, true}};
 constexpr OptionDef kOptions[] = {
     {.name = "--resume", .value_name = "RUN", .doc = "continue the newest run of this name, or RUN; starts one when there is none", .fallback = "auto", .kind = OptionKind::optional_value},
-    {.name = "--fork", .value_name = {}, .doc = "go on from that run's state as a child run, with this config", .kind = OptionKind::flag},
+    {.name = "--fork", .value_name = {}, .doc = "go on with this config as a child of the newest run of this name, or of --resume=RUN", .kind = OptionKind::flag},
     {.name = "--new", .value_name = {}, .doc = "start a new run whatever is there", .kind = OptionKind::flag},
     {.name = "--threads", .value_name = "N", .doc = "threads to compute with (default: all); never changes a bit"},
     {.name = "--isa", .value_name = "SET", .doc = "instruction set to compute with (default: the widest); never changes a bit", .choices = kIsas},

@@ -1,6 +1,4 @@
 // lockstep verify: the same run under other threads, workers, instruction sets and interruptions.
-#include <filesystem>
-
 #include "cli/command.h"
 #include "cli/load.h"
 #include "lockstep/audit/verify.h"
@@ -49,7 +47,7 @@ int run(const Args& args, Console& console) {
     reference = false;
   };
   VerifyResult r;
-  if (target.ends_with(".yaml") || target.ends_with(".yml") || std::filesystem::is_regular_file(target)) {
+  if (names_config(target)) {
     reference = true;
     r = verify_config(load_config(target, overrides, console), steps, {}, progress);
   } else {
