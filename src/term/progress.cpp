@@ -25,6 +25,26 @@ std::string of_total(std::int64_t done, std::int64_t total) {
   return total > 0 ? fmt::format("{}/{}", done, total) : fmt::format("{}", done);
 }
 
+// `short_form` leaves out the words that a bar beside them makes plain.
+std::string words(const ProgressStep& s, double eta_s, bool short_form) {
+  std::string out;
+  if (s.epoch > 0) out += fmt::format("epoch {}  ", of_total(s.epoch, s.total_epochs));
+  out += fmt::format("{}{}  loss {}  lr {}", short_form ? "" : "step ", of_total(s.step, s.total_steps), number_text(s.loss),
+                     number_text(s.lr));
+  if (s.samples_per_s > 0) out += fmt::format("  {}{}", count_text(s.samples_per_s), short_form ? "/s" : " samples/s");
+  if (!std::isnan(eta_s)) out += fmt::format("  eta {}", duration_text(eta_s));
+  return out;
+}
+
+// A bar of so many columns and two blanks; nothing where the total is unknown.
+std::string bar(const ProgressStep& s, int width) {
+  std::string out;
+  if (s.total_steps <= 0) return out;
+  const auto filled = static_cast<int>(std::clamp<std::int64_t>(s.step * width / s.total_steps, 0, width));
+  for (int i = 0; i < width; ++i) out += i < filled ? "━" : "╌";
+  return out + "  ";
+}
+
 }  // namespace
 
 Terminal inspect_terminal(std::FILE* stream) {
@@ -44,25 +64,13 @@ Terminal inspect_terminal(std::FILE* stream) {
   return out;
 }
 
-std::string step_text(const ProgressStep& s, double eta_s) {
-  std::string out;
-  if (s.epoch > 0) out += fmt::format("epoch {}  ", of_total(s.epoch, s.total_epochs));
-  out += fmt::format("step {}  loss {}  lr {}", of_total(s.step, s.total_steps), number_text(s.loss),
-                     number_text(s.lr));
-  if (s.samples_per_s > 0) out += fmt::format("  {} samples/s", count_text(s.samples_per_s));
-  if (!std::isnan(eta_s)) out += fmt::format("  eta {}", duration_text(eta_s));
-  return out;
-}
+std::string step_text(const ProgressStep& s, double eta_s) { return words(s, eta_s, false); }
 
 std::string bar_text(const ProgressStep& s, double eta_s, int width) {
-  std::string bar;
-  if (s.total_steps > 0 && width >= 60) {
-    const auto filled =
-        static_cast<int>(std::clamp<std::int64_t>(s.step * kBarWidth / s.total_steps, 0, kBarWidth));
-    for (int i = 0; i < kBarWidth; ++i) bar += i < filled ? "━" : "╌";
-    bar += "  ";
-  }
-  return fit(bar + step_text(s, eta_s), width);
+  const std::string shortened = words(s, eta_s, true);
+  for (const std::string& line : {bar(s, kBarWidth) + step_text(s, eta_s), bar(s, kBarWidth) + shortened, bar(s, kBarWidth / 2) + shortened})
+    if (text_width(line) <= width) return line;
+  return fit(shortened, width);
 }
 
 std::string evaluation_text(std::int64_t step, const std::vector<std::pair<std::string, double>>& values) {

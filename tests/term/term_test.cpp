@@ -87,8 +87,10 @@ TEST_CASE("a step as text") {
   CHECK(step_text(at(20), 12.3) == "epoch 1/5  step 20/100  loss 0.5  lr 0.001  51.2k samples/s  eta 12.3s");
   CHECK(step_text({20, 0, 0, 0, kNan, 0.1, 0}, kNan) == "step 20  loss nan  lr 0.1");
   CHECK(bar_text(at(50), kNan, 200).starts_with("━━━━━━━━━━╌╌╌╌╌╌╌╌╌╌  epoch 1/5"));
-  CHECK(text_width(bar_text(at(50), kNan, 70)) == 70);
-  CHECK(bar_text(at(50), kNan, 30) == "epoch 1/5  step 50/100  loss …");
+  CHECK(bar_text(at(50), 12.3, 90).starts_with("━━━━━━━━━━╌╌╌╌╌╌╌╌╌╌  epoch 1/5  50/100  loss"));
+  CHECK(bar_text(at(50), 12.3, 75) == "━━━━━╌╌╌╌╌  epoch 1/5  50/100  loss 0.5  lr 0.001  51.2k/s  eta 12.3s");
+  CHECK(bar_text(at(50), 12.3, 60) == "epoch 1/5  50/100  loss 0.5  lr 0.001  51.2k/s  eta 12.3s");
+  CHECK(bar_text(at(50), kNan, 30) == "epoch 1/5  50/100  loss 0.5  …");
 }
 
 TEST_CASE("plain output is one line for each logged step") {
@@ -120,8 +122,8 @@ TEST_CASE("a terminal is redrawn at most ten times a second and left clean") {
     p.committed(12, false);
   });
   CHECK(out ==
-        "\r\x1b[Kepoch 1/5  step 10/100  loss 0.5  lr 0…"
-        "\r\x1b[Keval  step 11  val/loss 0.36\nepoch 1/5  step 10/100  loss 0.5  lr 0…"
+        "\r\x1b[Kepoch 1/5  10/100  loss 0.5  lr 0.001 …"
+        "\r\x1b[Keval  step 11  val/loss 0.36\nepoch 1/5  10/100  loss 0.5  lr 0.001 …"
         "\r\x1b[K");
 }
 

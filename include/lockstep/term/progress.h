@@ -28,7 +28,7 @@ struct ProgressStep {
 
 /// "epoch 2/5  step 1200/4690  loss 0.4213  lr 0.001  51.2k samples/s  eta 12.3s"
 std::string step_text(const ProgressStep& step, double eta_s);
-/// As step_text(), behind a bar, and never wider than `width`.
+/// As step_text(), behind a bar, and never wider than `width`: first words are left out, then half of the bar, then the bar.
 std::string bar_text(const ProgressStep& step, double eta_s, int width);
 /// "eval  step 938  val/accuracy 0.8712  val/loss 0.3601"
 std::string evaluation_text(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
