@@ -166,19 +166,25 @@ double Statement::real() {
 std::string Statement::text() {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column_));
   const int size = sqlite3_column_bytes(statement_.get(), column_);
+  if (bytes == nullptr && !null_next()) raise(*db_, SQLITE_NOMEM, "read");
   ++column_;
   return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(size));
 }
 
 bool Statement::null_next() const { return sqlite3_column_type(statement_.get(), column_) == SQLITE_NULL; }
 
-void Statement::put(int at, std::int64_t value) { sqlite3_bind_int64(statement_.get(), at, value); }
-void Statement::put(int at, double value) { sqlite3_bind_double(statement_.get(), at, value); }
-void Statement::put(int at, std::string_view value) {
-  sqlite3_bind_text64(statement_.get(), at, value.data() == nullptr ? "" : value.data(), value.size(), SQLITE_TRANSIENT,
-                      SQLITE_UTF8);
+// A value that was not bound would be stored as NULL.
+void Statement::bound(int code) const {
+  if (code != SQLITE_OK) raise(*db_, code, "use");
 }
-void Statement::put_null(int at) { sqlite3_bind_null(statement_.get(), at); }
+
+void Statement::put(int at, std::int64_t value) { bound(sqlite3_bind_int64(statement_.get(), at, value)); }
+void Statement::put(int at, double value) { bound(sqlite3_bind_double(statement_.get(), at, value)); }
+void Statement::put(int at, std::string_view value) {
+  bound(sqlite3_bind_text64(statement_.get(), at, value.data() == nullptr ? "" : value.data(), value.size(),
+                            SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+void Statement::put_null(int at) { bound(sqlite3_bind_null(statement_.get(), at)); }
 
 Transaction::Transaction(const Database& db, bool exclusive) : db_(db) {
   const int code =

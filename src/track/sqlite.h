@@ -79,6 +79,7 @@ class Statement {
 
  private:
   void rewind();
+  void bound(int code) const;
   void put(int at, std::int64_t value);
   void put(int at, int value) { put(at, static_cast<std::int64_t>(value)); }
   void put(int at, bool value) { put(at, static_cast<std::int64_t>(value)); }

@@ -56,6 +56,12 @@ void require_parent(const std::string& runs_dir, const std::string& name) {
         quote(runs_dir), quote(name));
 }
 
+/// SQLite goes on writing to a database that somebody removes; the folder of the run has everything but the curves.
+[[noreturn]] void lost_store(const std::string& runs_dir, const std::string& run) {
+  failf(Category::data, "the run store {} was removed or replaced while run {} trained. Its folder is whole: `lockstep runs reindex --runs-dir {}` puts the "
+                        "run back (curves are lost, training is not)", quote(join_path(runs_dir, "lockstep.db")), run, runs_dir);
+}
+
 int run(const Args& args, Console& console) {
   watch_interrupts();
   TrainOptions options;
@@ -80,8 +86,11 @@ int run(const Args& args, Console& console) {
     ProgressObserver observer(console);
     result = train(loaded, options, observer);
   }
+  if (!real_files().exists(join_path(options.runs_dir, "lockstep.db"))) lost_store(options.runs_dir, result.run);
   const Store store = Store::open(options.runs_dir, StoreMode::existing);
-  Json json = run_json(store, *store.run(result.run));
+  const auto row = store.run(result.run);
+  if (!row) lost_store(options.runs_dir, result.run);
+  Json json = run_json(store, *row);
   json.set("already_complete", result.already_complete);
   console.result(summary(result, json), json);
   return result.exit_code;
