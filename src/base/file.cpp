@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <new>
+#include <system_error>
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/text.h"
@@ -207,6 +209,7 @@ void make_dirs(FileSystem& files, const std::string& path) {
     failf(Category::data, "cannot create the directory {}: a file of that name exists; remove it or choose another path",
           quote(path));
   }
+  static_cast<void>(absolute_path(path));   // in a working directory that is gone nothing can be made, and this says so
   const std::string parent = parent_path(path);
   if (parent != path) make_dirs(files, parent);
   if (files.mkdir(path)) files.sync_dir(parent);
@@ -237,6 +240,7 @@ std::string absolute_path(const std::string& path) {
   if (path.empty()) fail(Category::usage, "an empty text was given for a path");
   std::error_code error;
   const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  if (error == std::errc::not_enough_memory) throw std::bad_alloc();
   if (error) failf(Category::usage, "the working directory cannot be found ({}), and {} is relative to it: change to a folder that exists", error.message(), quote(path));
   std::string out = whole.lexically_normal().string();
   if (out.size() > 1 && out.back() == '/') out.pop_back();

@@ -26,6 +26,7 @@ Store::~Store() = default;
 
 Store Store::open(const std::string& runs_dir, StoreMode mode, FileSystem& files) {
   const Frame frame("while opening the run store");
+  static_cast<void>(absolute_path(runs_dir));   // a working directory that is gone is another mistake than a folder without runs
   const std::string path = join_path(runs_dir, "lockstep.db");
   auto access = Database::Access::create;
   if (mode == StoreMode::create) {
@@ -67,7 +68,11 @@ std::int64_t Store::schema_version() const { return track::schema_version(impl_-
 std::int64_t Store::Impl::key(std::string_view run) const {
   Statement query(db, "SELECT key FROM runs WHERE id = ?");
   if (!query.bind(run).row()) {
-    failf(Category::usage, "the run store {} has no run {}", quote(db.path()), quote(run));
+    // Whoever asks has its row or its folder.
+    failf(Category::data,
+          "the run store {} has no run {}: it was replaced, or is damaged. Move it away and let `lockstep runs reindex` rebuild "
+          "it from the run folders (curves are lost, training is not)",
+          quote(db.path()), quote(run));
   }
   return query.integer();
 }

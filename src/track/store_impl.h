@@ -16,7 +16,7 @@ struct Store::Impl {
   std::string runs_dir;
   std::vector<std::string> warnings{};
 
-  /// The integer that stands for a run in the other tables; Error{usage} when there is no such run.
+  /// The integer that stands for a run in the other tables; Error{data} when there is no such run.
   [[nodiscard]] std::int64_t key(std::string_view run) const;
   // Inside a transaction.
   void put_artifacts(std::int64_t key, std::span<const ArtifactRow> artifacts) const;

@@ -34,8 +34,7 @@ std::string said(const TempFolder& dir, const std::string& bytes) {
   try {
     use(dir.path());
   } catch (const Error& error) {
-    // A row that is gone is a run that nobody knows.
-    CHECK_MESSAGE((error.category == Category::data || error.category == Category::usage), error.message);
+    CHECK_MESSAGE(error.category == Category::data, error.message);
     return error.message;
   }
   return {};
@@ -81,6 +80,14 @@ TEST_CASE("tables of another form, and a status that is none, ask for a reindex"
   renamed.replace(renamed.find("identity TEXT"), 8, "idontity");
   CHECK(said(dir, renamed).find("no such column: identity: its tables are not as lockstep makes them, so it is damaged. Move it "
                                 "away and let `lockstep runs reindex` rebuild it") != std::string::npos);
+  {
+    dir.write("lockstep.db", whole);
+    Store store = Store::open(dir.path(), StoreMode::existing);
+    CHECK_THROWS_WITH(static_cast<void>(store.metrics(kRunB)),
+                      ("the run store '" + dir / "lockstep.db" + "' has no run '" + kRunB +
+                       "': it was replaced, or is damaged. Move it away and let `lockstep runs reindex` rebuild it from the run "
+                       "folders (curves are lost, training is not)").c_str());
+  }
   std::string status = whole;
   status.replace(status.rfind("running"), 7, "jumping");
   CHECK(said(dir, status).find("unknown status 'jumping' in the run store: it is damaged. Move lockstep.db away") != std::string::npos);
