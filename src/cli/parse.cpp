@@ -190,6 +190,7 @@ Invocation parse(std::span<const std::string> arguments, std::span<const Command
       failf(Category::usage, "{} needs one more word: {}", quote(group), join(names, ", "));
     }
     out.text = command != nullptr ? help_text(*command) : help_text(commands, group);
+    out.document = Json::object().set("help", out.text);
     return out;
   }
 

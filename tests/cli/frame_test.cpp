@@ -271,3 +271,9 @@ TEST_CASE("control characters and broken UTF-8 reach neither a terminal nor a JS
   CHECK(refused.find("\"message\": \"unknown command 'tr\\\\x1b\ufffd'") != std::string::npos);
   CHECK(refused.find("|error: unknown command 'tr\\x1b\\xff'") != std::string::npos);
 }
+
+TEST_CASE("help and version are documents with --json") {
+  const std::string out = outcome({"train", "--help", "--json"});
+  CHECK(out.starts_with("0|{\n  \"help\": \"Train a model\\n\\nUsage: lockstep train CONFIG"));
+  CHECK(outcome({"--version", "--json"}).starts_with("0|{\n  \"lockstep\": "));
+}
