@@ -152,6 +152,8 @@ Nh128 BatchMaker::fill(BatchSlot& slot, std::int64_t begin, std::int64_t end, Sc
     }
   } catch (const Error&) {
     throw;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& e) {
     fail(Category::internal, e.what());
   }
