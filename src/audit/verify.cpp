@@ -138,7 +138,7 @@ VerifyResult repeat(std::span<const Link> line, std::string reference_chain, std
 LoadedConfig recorded(const std::string& runs_dir, const RunRow& run, std::span<const std::string> overrides) {
   const RunPaths paths{join_path(runs_dir, run.id)};
   const Json record = read_run_record(real_files(), paths, run.id);
-  LoadedConfig out = load_config(paths.config(), overrides);
+  LoadedConfig out = load_config(config_of(real_files(), paths, run.id), overrides);
   Experiment e(out.config);
   if (const auto d = run_differences(e, record); !d.empty()) {
     if (!overrides.empty()) failf(Category::usage, "'{}' is a recorded run, and the overrides change what it is:{}\n  give a config file to verify a changed one", run.id, text(d));

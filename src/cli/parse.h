@@ -16,7 +16,7 @@ struct Invocation {
   Args args{};
   bool json = false, quiet = false;
   std::string text{};  // help or version
-  Json document{};     // the version or the help, for --json
+  Json document{};     // the same for --json
 };
 
 /// The options that every command takes.

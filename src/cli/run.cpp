@@ -48,8 +48,8 @@ int run_reported(std::span<const std::string> arguments, std::span<const Command
     const Invocation invocation = parse(arguments, commands, runs == nullptr ? "" : runs);
     int code = 0;
     if (invocation.command == nullptr) {
-      if (json && !invocation.document.is_null()) console.print_json(invocation.document);
-      else console.print(invocation.text);
+      console.set_json(json);
+      console.result(invocation.text, invocation.document);
     } else {
       console.set_json(invocation.json);
       console.set_quiet(invocation.quiet);

@@ -52,19 +52,19 @@ bool read_coef(const Node& n, AnyRef& out, Reader& r) {
 }
 
 bool read_reserved(const KindInfo& kind, const Node& outer, Place place, AnyRef& out, Reader& r) {
+  if (place == Place::single) return true;
   bool good = true;
   const auto allowed = keys_beside(kind, place);
   for (std::size_t i = 0; i < outer.keys.size(); ++i) {
     const std::string& key = outer.keys[i].text;
     const Node& value = outer.items[i];
     AtKey at(r, key);
-    if (is_reserved_key(key) && place != Place::single && std::ranges::find(allowed, key) == allowed.end()) {
+    if (is_reserved_key(key) && std::ranges::find(allowed, key) == allowed.end()) {
       std::vector<std::string> words(allowed.begin(), allowed.end());
       good = fail_at(value, r, fmt::format("'{}' has no meaning beside {}", key, with_article(kind.word)),
                      words.empty() ? std::string() : fmt::format("what may stand beside it here: {}", word_list(words)));
       continue;
     }
-    if (place == Place::single) continue;
     if (key == "coef") good &= read_coef(value, out, r);
     if (key == "id") good &= read_id(value, out, r);
     if (key == "from") good &= read_from(value, out, r);

@@ -42,9 +42,9 @@ class Writer {
   Json group(std::span<const Field> fields, const void* defaults) {
     Json out = Json::object().set("type", "object");
     Json properties = Json::object();
-    Json required = Json::array();   // not said: a file that others extend, or that extends others, may leave out anything
+    Json ignored = Json::array();   // what is required: a file that others extend, or that extends others, may leave it out
     Json::Array exclusive;
-    add(fields, defaults, properties, required);
+    add(fields, defaults, properties, ignored);
     for (const Field& f : fields)
       if (!f.one.empty()) exclusive.push_back(not_both(f.one, f.name));
     out.set("properties", std::move(properties));
@@ -204,9 +204,7 @@ Json schema_of(const Type& root, const Registry& registry) {
   properties.set("extends", Json::object().set("description", "Files that this one builds on, relative to it; later ones win."));
   properties.set("vars", Json::object().set("type", "object").set("description", "Values for references ${vars.x}."));
   Json out = Json::object().set("$schema", "https://json-schema.org/draft/2020-12/schema");
-  for (const auto& [key, value] : body.members()) {
-    if (key != "required") out.set(key, value);   // a file that others extend may leave out what is required
-  }
+  for (const auto& [key, value] : body.members()) out.set(key, value);
   return out.set("$defs", w.definitions());
 }
 

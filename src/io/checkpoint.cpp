@@ -51,9 +51,7 @@ class Input {
   }
   [[noreturn]] void damaged(std::string_view why, Site site = {}) const {
     fail(Category::data,
-         fmt::format("checkpoint {} is damaged: {}. Use another checkpoint of the run (checkpoints/best.ckpt), or train again",
-                     quote(path_), why),
-         site);
+         fmt::format("checkpoint {} is damaged: {}", quote(path_), why), site);
   }
   [[nodiscard]] std::uint64_t left() const { return size_ - at_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }

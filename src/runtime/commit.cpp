@@ -222,7 +222,7 @@ void Committer::finish(RunStatus status, std::string_view reason, std::int64_t e
   identify();   // a run that was stopped before its first step here has not asked yet
   for (int attempt = 1;; ++attempt) {
     try {
-      export_model(status);                                                                               // 8
+      export_model(status);                                                                         // 8
       const std::vector<ArtifactRow> artifacts = {{"model", "model.safetensors", committed_, hex(state_), static_cast<std::int64_t>(run_.files.stat(run_.paths.model())->size)}};
       FinishCommit f;
       f.status = status;

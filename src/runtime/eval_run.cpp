@@ -15,17 +15,37 @@
 namespace lockstep {
 namespace {
 
+/// The checkpoints of a run by the words that name them: last, best, or the step of a kept one.
+std::vector<std::pair<std::string, ArtifactRow>> checkpoints_of(const Store& store, const RunRow& run) {
+  std::vector<std::pair<std::string, ArtifactRow>> out;
+  for (auto& a : store.artifacts(run.id))
+    if (a.kind == "last" || a.kind == "best" || a.kind == "kept") out.emplace_back(a.kind == "kept" ? text(a.step) : a.kind, std::move(a));
+  return out;
+}
+
+/// "last (step 12), best (step 8)" but for the file `not_this`; "none" where nothing is left.
+std::string shown(const std::vector<std::pair<std::string, ArtifactRow>>& all, std::string_view not_this = {}) {
+  std::vector<std::string> words;
+  for (const auto& [word, a] : all)
+    if (a.path != not_this) words.push_back(fmt::format("{} (step {})", word, a.step));
+  return words.empty() ? "none" : join(words, ", ");
+}
+
 /// The file of `last`, `best` or a step.
-ArtifactRow find_checkpoint(Store& store, const RunRow& run, std::string_view which) {
-  const auto artifacts = store.artifacts(run.id);
-  std::vector<std::string> there;
+ArtifactRow find_checkpoint(const Store& store, const RunRow& run, std::string_view which) {
+  const auto all = checkpoints_of(store, run);
   const auto step = parse_int(which);
-  for (const auto& a : artifacts) {
-    if (a.kind != "last" && a.kind != "best" && a.kind != "kept") continue;
-    if (step ? a.step == *step : a.kind == which) return a;
-    there.push_back(fmt::format("{} (step {})", a.kind, a.step));
-  }
-  failf(Category::data, "run {} has no checkpoint '{}'; it has {}", run.id, which, there.empty() ? std::string("none yet") : join(there, ", "));
+  for (const auto& [word, a] : all)
+    if (step ? a.step == *step : word == which) return a;
+  failf(Category::data, "run {} has no checkpoint '{}'; it has {}", run.id, which, shown(all));
+}
+
+/// Reads it; where that fails, the error says what else the run has.
+Checkpoint read_chosen(const Store& store, const RunRow& run, const ArtifactRow& row, const std::string& path) try {
+  return read_checkpoint(real_files(), path);
+} catch (Error& e) {
+  if (e.category == Category::data) e.message += fmt::format("; the run has besides it: {}. Name another with --checkpoint, or train again", shown(checkpoints_of(store, run), row.path));
+  throw;
 }
 
 }  // namespace
@@ -80,7 +100,7 @@ EvalReport evaluate_run(Experiment& e, Store& store, const RunRow& run, std::str
   out.run = run.id;
   const ArtifactRow row = find_checkpoint(store, run, which);
   out.checkpoint = join_path(join_path(store.runs_dir(), run.id), row.path);
-  Checkpoint c = read_checkpoint(real_files(), out.checkpoint);
+  Checkpoint c = read_chosen(store, run, row, out.checkpoint);
   if (c.info.step != row.step || hex(c.info.state_hash) != row.hash)
     failf(Category::data, "{} is of step {}, and the run store says step {}: the run went on meanwhile, or the file was changed from outside; ask again, or put it right with `lockstep runs reap`",
           out.checkpoint, c.info.step, row.step);

@@ -102,12 +102,24 @@ Json run_record(const RunRow& run, Json identity, Json data, Json environment) {
       .set("environment", std::move(environment));
 }
 
+namespace {
+
+void require_file(FileSystem& files, const RunPaths& paths, std::string_view id, const std::string& path) {
+  if (files.exists(path)) return;
+  failf(Category::data, "run {} has lost its {}, which says what it trained. Put it back, or start a new run with --new", id,
+        files.exists(paths.dir) ? "file " + quote(path) : "folder " + quote(paths.dir));
+}
+
+}  // namespace
+
 Json read_run_record(FileSystem& files, const RunPaths& paths, std::string_view id) {
-  if (!files.exists(paths.record())) {
-    failf(Category::data, "run {} has lost its {}, which says what it trained. Put it back, or start a new run with --new", id,
-          files.exists(paths.dir) ? "file " + quote(paths.record()) : "folder " + quote(paths.dir));
-  }
+  require_file(files, paths, id, paths.record());
   return Json::parse(files.read_file(paths.record()), paths.record());
+}
+
+std::string config_of(FileSystem& files, const RunPaths& paths, std::string_view id) {
+  require_file(files, paths, id, paths.config());
+  return paths.config();
 }
 
 RunRow run_from_record(const Json& record) {

@@ -24,10 +24,12 @@ Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
+std::string store_path(std::string_view runs_dir) { return join_path(runs_dir, "lockstep.db"); }
+
 Store Store::open(const std::string& runs_dir, StoreMode mode, FileSystem& files) {
   const Frame frame("while opening the run store");
   static_cast<void>(absolute_path(runs_dir));   // a working directory that is gone is another mistake than a folder without runs
-  const std::string path = join_path(runs_dir, "lockstep.db");
+  const std::string path = store_path(runs_dir);
   auto access = Database::Access::create;
   if (mode == StoreMode::create) {
     make_dirs(files, runs_dir);

@@ -60,14 +60,19 @@ int tamper(const fs::path& database, double value) {
   return count;
 }
 
+/// Copies tiny.yaml into `folder`, trains it and gives what --json said.
+Json train_tiny(const TempFolder& folder, const std::string& arguments = {}) {
+  fs::copy(fs::path(kSourceDir) / "tests/errors/common/tiny.yaml", folder / "tiny.yaml", fs::copy_options::overwrite_existing);
+  const Outcome o = lockstep_in(folder, "train tiny.yaml -q --json " + arguments);
+  REQUIRE_MESSAGE(o.code == 0, o.err);
+  return Json::parse(o.out, "train");
+}
+
 }  // namespace
 
 TEST_CASE("eval reproduces what was logged, by run id, prefix, name, config and checkpoint") {
   const TempFolder folder;
-  fs::copy(fs::path(kSourceDir) / "tests/errors/common/tiny.yaml", folder / "tiny.yaml");
-  const Outcome trained = lockstep_in(folder, "train tiny.yaml -q --json optim.lr=0.3 train.checkpoint.keep=5");
-  REQUIRE_MESSAGE(trained.code == 0, trained.err);
-  const Json run = Json::parse(trained.out, "train");
+  const Json run = train_tiny(folder, "optim.lr=0.3 train.checkpoint.keep=5");
   const std::string id = run.at("run").string();
 
   for (const std::string& which : {id, id.substr(0, id.size() - 2), std::string("tiny"), std::string("last"), std::string("tiny.yaml optim.lr=0.3")}) {
@@ -90,8 +95,7 @@ TEST_CASE("eval reproduces what was logged, by run id, prefix, name, config and 
 
 TEST_CASE("a logged value that was changed is exit 6") {
   const TempFolder folder;
-  fs::copy(fs::path(kSourceDir) / "tests/errors/common/tiny.yaml", folder / "tiny.yaml");
-  REQUIRE(lockstep_in(folder, "train tiny.yaml -q").code == 0);
+  train_tiny(folder);
   const double loss = eval_json(folder, "last", 0).at("metrics").at("val/loss").number();
   REQUIRE(tamper(folder / "runs/lockstep.db", loss) >= 1);
   const Json report = eval_json(folder, "last", 6);
@@ -106,10 +110,7 @@ TEST_CASE("a logged value that was changed is exit 6") {
 
 TEST_CASE("hash reads what a run wrote, says the run's hash, and exit 6 when a file records another") {
   const TempFolder folder;
-  fs::copy(fs::path(kSourceDir) / "tests/errors/common/tiny.yaml", folder / "tiny.yaml");
-  const Outcome trained = lockstep_in(folder, "train tiny.yaml -q --json");
-  REQUIRE_MESSAGE(trained.code == 0, trained.err);
-  const Json run = Json::parse(trained.out, "train");
+  const Json run = train_tiny(folder);
   const fs::path dir = fs::path(folder / "runs") / run.at("run").string();
   for (const char* file : {"model.safetensors", "checkpoints/last.ckpt"}) {
     const Outcome o = lockstep_in(folder, "hash '" + (dir / file).string() + "' --json");
@@ -129,13 +130,8 @@ TEST_CASE("hash reads what a run wrote, says the run's hash, and exit 6 when a f
 
 TEST_CASE("runs diff: a chain that was changed is exit 6") {
   const TempFolder folder;
-  fs::copy(fs::path(kSourceDir) / "tests/errors/common/tiny.yaml", folder / "tiny.yaml");
   std::vector<std::string> ids;
-  for (const char* lr : {"0.01", "0.01", "0.02"}) {
-    const Outcome o = lockstep_in(folder, std::string("train tiny.yaml -q --json optim.lr=") + lr);
-    REQUIRE_MESSAGE(o.code == 0, o.err);
-    ids.push_back(Json::parse(o.out, "train").at("run").string());
-  }
+  for (const char* lr : {"0.01", "0.01", "0.02"}) ids.push_back(train_tiny(folder, std::string("optim.lr=") + lr).at("run").string());
   const auto diff = [&](const std::string& a, const std::string& b, int code) {
     const Outcome o = lockstep_in(folder, "runs diff " + a + " " + b + " --json");
     CHECK_MESSAGE(o.code == code, o.err);

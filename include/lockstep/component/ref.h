@@ -29,7 +29,8 @@ struct Beside {
 
 /// What holds for a kind. A kind is a class or tag P with `static constexpr std::string_view kKind = "optimizers";` and,
 /// where it differs from the default: `kWord = "optim"` (singular, for messages), `kMarks` (an array of Mark),
-/// `static constexpr Beside kBeside = {.coef = true};` (which keys may stand beside it), `using Common = OptimCommon;` (keys accepted beside every component of the kind; has fields_of(const Common*)),
+/// `static constexpr Beside kBeside = {.coef = true};` (which keys may stand beside it), `using Common = OptimCommon;`
+/// (keys accepted beside every component of the kind; has fields_of(const Common*)),
 /// `using Made = Module;` (what a factory returns, when that is not P itself).
 struct KindInfo {
   std::string_view kind, word;

@@ -53,6 +53,8 @@ Json run_record(const RunRow& run, Json identity, Json data, Json environment);
 RunRow run_from_record(const Json& record);
 /// The run.json of run `id`. Error{data} when it, or the whole folder, is gone: without it nobody can say what was trained.
 Json read_run_record(FileSystem& files, const RunPaths& paths, std::string_view id);
+/// The path of its config.yaml; Error{data} as above.
+std::string config_of(FileSystem& files, const RunPaths& paths, std::string_view id);
 
 /// What a checkpoint (or exported model) says of itself.
 struct CheckpointFacts {

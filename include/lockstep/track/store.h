@@ -51,6 +51,9 @@ enum class StoreMode : std::uint8_t {
 /// and calls files.note("db:<method>") first. A database that stays locked for 10 s, a full disk or an I/O error is
 /// Error{resource}; one that is damaged, forbidden or of a newer schema is Error{data}. Messages name the path.
 /// One Store belongs to one thread at a time.
+/// The database in a runs directory.
+std::string store_path(std::string_view runs_dir);
+
 class Store {
  public:
   /// Opens `<runs_dir>/lockstep.db`, migrating an older schema. `files` must outlive the store.

@@ -42,16 +42,6 @@ std::string report_text(const EvalReport& r) {
   return out + "state " + r.state_hash + "\n";
 }
 
-/// What the run has besides the checkpoint that could not be used, in words for --checkpoint.
-std::string other_checkpoints(const Store& store, const RunRow& run, std::string_view which) {
-  std::vector<std::string> words;
-  for (const ArtifactRow& a : store.artifacts(run.id)) {
-    const std::string word = a.kind == "kept" ? text(a.step) : a.kind;
-    if ((a.kind == "last" || a.kind == "best" || a.kind == "kept") && word != which) words.push_back(fmt::format("{} (step {})", word, a.step));
-  }
-  return words.empty() ? "The run has no other; train again" : "The run also has: " + join(words, ", ") + "; name one with --checkpoint";
-}
-
 /// evaluate_run(); a run that is at work may replace the checkpoint at the very moment, and is then asked again.
 EvalReport evaluate_patiently(Experiment& e, Store& store, const RunRow& row, const std::string& which, const std::string& split, bool changed) {
   constexpr std::int64_t kPatienceNs = 3'000'000'000;
@@ -62,18 +52,9 @@ EvalReport evaluate_patiently(Experiment& e, Store& store, const RunRow& row, co
     } catch (const Error& error) {
       if (error.category != Category::data) throw;
       const auto now = store.run(row.id);
-      if (now && now->status == RunStatus::running && monotonic_ns() - start < kPatienceNs) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        continue;
-      }
-      // The advice beside a damaged checkpoint does not know which file it is.
-      std::size_t advice = error.message.find(". Use another checkpoint of the run");
-      if (error.message.starts_with("there is no checkpoint")) advice = error.message.size();
-      if (advice == std::string::npos) throw;
-      Error known = error;
-      known.message = error.message.substr(0, advice) + ". " + other_checkpoints(store, row, which);
-      throw known;
+      if (!now || now->status != RunStatus::running || monotonic_ns() - start > kPatienceNs) throw;
     }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 
@@ -93,14 +74,12 @@ int run(const Args& args, Console& console) {
     loaded = load_config(target, overrides, console);
   } else {
     row = store.find_run(target);
-    const std::string config = RunPaths{join_path(args.runs_dir, row.id)}.config();
-    if (!real_files().exists(config)) failf(Category::data, "run {} has lost its {}, which says what it trained; put it back", row.id, quote(config));
-    loaded = load_config(config, overrides, console);
+    loaded = load_config(config_of(real_files(), {join_path(args.runs_dir, row.id)}, row.id), overrides, console);
   }
   Experiment e(loaded.config);
   if (is_config) row = find_run_of(e, store);
   const EvalReport r = evaluate_patiently(e, store, row, args.value("--checkpoint").value_or("last"), args.value("--split").value_or("val"),
-                                    !is_config && !overrides.empty());
+                                            !is_config && !overrides.empty());
   console.result(report_text(r), report_json(r));
   if (r.matches_logged() == false) {
     console.warn("the weights do not give the values that were logged: the code, the data or the record changed");

@@ -51,7 +51,7 @@ std::string summary(const TrainResult& r, const Json& json) {
 
 /// A child needs a parent: what --resume alone would start is no child of anything.
 void require_parent(const std::string& runs_dir, const std::string& name) {
-  if (real_files().exists(join_path(runs_dir, "lockstep.db")) && !Store::open(runs_dir, StoreMode::existing).runs(name).empty()) return;
+  if (real_files().exists(store_path(runs_dir)) && !Store::open(runs_dir, StoreMode::existing).runs(name).empty()) return;
   failf(Category::usage, "--fork goes on from a run, and no run in {} is called {}; name the parent with --resume=RUN, or leave --fork out to start a run",
         quote(runs_dir), quote(name));
 }
@@ -59,7 +59,7 @@ void require_parent(const std::string& runs_dir, const std::string& name) {
 /// SQLite goes on writing to a database that somebody removes; the folder of the run has everything but the curves.
 [[noreturn]] void lost_store(const std::string& runs_dir, const std::string& run) {
   failf(Category::data, "the run store {} was removed or replaced while run {} trained. Its folder is whole: `lockstep runs reindex --runs-dir {}` puts the "
-                        "run back (curves are lost, training is not)", quote(join_path(runs_dir, "lockstep.db")), run, runs_dir);
+                        "run back (curves are lost, training is not)", quote(store_path(runs_dir)), run, runs_dir);
 }
 
 int run(const Args& args, Console& console) {
@@ -86,7 +86,7 @@ int run(const Args& args, Console& console) {
     ProgressObserver observer(console);
     result = train(loaded, options, observer);
   }
-  if (!real_files().exists(join_path(options.runs_dir, "lockstep.db"))) lost_store(options.runs_dir, result.run);
+  if (!real_files().exists(store_path(options.runs_dir))) lost_store(options.runs_dir, result.run);
   const Store store = Store::open(options.runs_dir, StoreMode::existing);
   const auto row = store.run(result.run);
   if (!row) lost_store(options.runs_dir, result.run);
